@@ -1,0 +1,146 @@
+"""Leading eigenvectors, signs, and a block conjugate-gradient solver."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import linalg
+
+from ._typing import Floats
+
+Apply = Callable[[Floats], Floats]
+
+N_GUARDS = 2
+
+
+def top_eigenvectors(
+    apply: Apply, start: Floats, n_components: int, *, rtol: float = 1e-11
+) -> tuple[Floats, Floats]:
+    """Leading eigenpairs of a symmetric positive semidefinite operator.
+
+    Rayleigh–Ritz in a growing block Krylov space. It contains `start` from the beginning,
+    so the captured sum of eigenvalues never falls below that of `start`: this keeps an
+    alternating minimisation monotone. A few fixed random directions join it, so that an
+    eigenvector orthogonal to everything in `start` is found too. The space grows by the
+    residuals until these vanish; in the worst case it becomes the whole space and the
+    answer is that of a dense eigensolver.
+
+    Parameters
+    ----------
+    apply : callable
+        Maps an array of shape (n, m) to the operator times it.
+    start : array of shape (n, at least n_components)
+        Orthonormal columns, for instance the solution of a nearby problem.
+    n_components : int
+    rtol : float
+        Residual norms, relative to the largest eigenvalue, at which to stop.
+
+    Returns
+    -------
+    values : array of shape (n_components,)
+        In descending order.
+    vectors : array of shape (n, n_components)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.linalg import top_eigenvectors
+    >>> A = np.diag([1.0, 5.0, 3.0])
+    >>> values, vectors = top_eigenvectors(lambda V: A @ V, np.eye(3)[:, :1], 1)
+    >>> values.round(6), np.abs(vectors.ravel()).round(6)
+    (array([5.]), array([0., 1., 0.]))
+    """
+    n = len(start)
+    guards = np.random.default_rng(0).standard_normal((n, N_GUARDS))
+    V = extend_basis(start, guards)
+    AV = apply(V)
+    while True:
+        H = V.T @ AV
+        values, vectors = linalg.eigh((H + H.T) / 2)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        block = vectors[:, : n_components + N_GUARDS]
+        ritz = V @ block
+        residual = AV @ block - ritz * values[: block.shape[1]]
+        size = np.linalg.norm(residual, axis=0)
+        scale = max(float(values[0]), np.finfo(float).tiny)
+        settled = (size[:n_components] <= rtol * scale).all()
+        # A guard that may still rise above the wanted ones has to be followed further.
+        rival = values[n_components : block.shape[1]] + size[n_components:]
+        below = (rival <= values[n_components - 1] + rtol * scale).all()
+        if V.shape[1] == n or (settled and below):
+            break
+        new = extend_basis(V, residual)[:, V.shape[1] :]
+        if new.shape[1] == 0:
+            break
+        V, AV = np.hstack([V, new]), np.hstack([AV, apply(new)])
+    return values[:n_components], np.linalg.qr(ritz[:, :n_components])[0]
+
+
+def extend_basis(V: Floats, new: Floats) -> Floats:
+    """Append to orthonormal columns what `new` adds to their span."""
+    room = V.shape[0] - V.shape[1]
+    length = np.linalg.norm(new, axis=0)
+    kept = length > 0
+    if room == 0 or not kept.any():
+        return V
+    new = new[:, kept] / length[kept]
+    # Twice is enough; what is left after the first pass may be mostly rounding error.
+    for _ in range(2):
+        new = new - V @ (V.T @ new)
+        length = np.linalg.norm(new, axis=0)
+        kept = length > 1e-10
+        new = new[:, kept] / length[kept]
+    Q, R, _ = linalg.qr(new, mode="economic", pivoting=True)
+    rank = min(room, int((np.abs(np.diag(R)) > 1e-10).sum()))
+    Q = Q[:, :rank] - V @ (V.T @ Q[:, :rank])
+    return np.hstack([V, np.linalg.qr(Q)[0]]) if rank else V
+
+
+def complete_basis(V: Floats, n_columns: int) -> Floats:
+    """Append orthonormal columns, always the same ones, up to `n_columns`."""
+    seed = np.random.default_rng(0)
+    while V.shape[1] < n_columns:
+        missing = n_columns - V.shape[1]
+        V = extend_basis(V, seed.standard_normal((len(V), missing)))[:, :n_columns]
+    return V
+
+
+def column_signs(W: Floats) -> Floats:
+    """Signs that make the entry of largest size in each column of W positive."""
+    largest = W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])]
+    return np.where(largest < 0, -1.0, 1.0)
+
+
+def block_cg(
+    apply: Apply, B: Floats, precondition: Apply, *, rtol: float = 1e-13, max_iter: int = 1000
+) -> Floats:
+    """Preconditioned conjugate gradients for several right-hand sides at once.
+
+    Each column follows its own recurrence; the operator is applied to all of them
+    together. Columns stop when their preconditioned residual has shrunk by `rtol`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.linalg import block_cg
+    >>> A = np.array([[4.0, 1.0], [1.0, 3.0]])
+    >>> block_cg(lambda V: A @ V, np.array([[5.0], [4.0]]), lambda V: V).round(12).ravel()
+    array([1., 1.])
+    """
+    X = np.zeros_like(B)
+    residual = B.copy()
+    step = z = precondition(residual)
+    rho = np.einsum("ij,ij->j", residual, z)
+    target = rtol**2 * rho
+    for _ in range(max_iter):
+        if (rho <= target).all():
+            break
+        A_step = apply(step)
+        curvature = np.einsum("ij,ij->j", step, A_step)
+        alpha = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
+        X += alpha * step
+        residual -= alpha * A_step
+        z = precondition(residual)
+        rho_new = np.einsum("ij,ij->j", residual, z)
+        step = z + np.divide(rho_new, rho, out=np.zeros_like(rho), where=rho > 0) * step
+        rho = rho_new
+    return X

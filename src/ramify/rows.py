@@ -1,0 +1,122 @@
+"""Centred data, read in blocks of rows: the one thing of size N×D that a fit touches."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import linalg, sparse
+
+from ._typing import Floats, Ints, Sparse
+
+# Up to this many numbers a centred copy in double precision is kept (128 MiB).
+MAX_COPIED = 2**24
+# The Gram matrix is formed up to this many features; beyond, it is applied.
+MAX_GRAM = 1024
+
+
+class CentredRows:
+    """Y = X − 1·meanᵀ with the products that the solvers need, in double precision.
+
+    Small dense data are centred once. Large dense data stay as they are, also in single
+    precision, and are centred block by block. Sparse data are never centred: the mean is
+    taken out of the products. Dense data with more features than rows are rewritten in an
+    orthonormal basis of their row space, which changes no solution (`lift` maps back).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import CentredRows
+    >>> Y = CentredRows(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    >>> Y.mean
+    array([2., 4.])
+    >>> Y.project(np.eye(2))
+    array([[-1., -2.],
+           [ 1.,  2.]])
+    >>> float(Y.energy)
+    10.0
+    """
+
+    def __init__(self, X: Floats | Sparse):
+        self.n_rows, self.n_features = X.shape
+        self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        self.basis: Floats | None = None
+        self._X = X
+        self._is_sparse = sparse.issparse(X)
+        self._gram: Floats | None = None
+        if not self._is_sparse and X.size <= MAX_COPIED:
+            Y = X.astype(np.float64) - self.mean
+            if self.n_features > self.n_rows:
+                self.basis, R = linalg.qr(Y.T, mode="economic")
+                Y = np.ascontiguousarray(R.T)
+            self._centred: Floats | None = Y
+        else:
+            self._centred = None
+        self.n_dims = self.n_features if self.basis is None else self.n_rows
+        self.energy = self._energy()
+
+    def blocks(self, n_columns: int = 0) -> Iterator[slice]:
+        """Slices of rows so that a block with `n_columns` more columns stays small."""
+        step = max(1, MAX_COPIED // (4 * (self.n_dims + n_columns)))
+        for start in range(0, self.n_rows, step):
+            yield slice(start, min(start + step, self.n_rows))
+
+    def dense(self, rows: slice | Ints) -> Floats:
+        """The chosen rows of Y as a dense array."""
+        if self._centred is not None:
+            return self._centred[rows]
+        X = self._X[rows]
+        return np.asarray(X.toarray() if self._is_sparse else X, dtype=np.float64) - self.mean
+
+    def project(self, W: Floats, rows: slice = slice(None)) -> Floats:
+        """Y[rows] @ W."""
+        if self._is_sparse:
+            return np.asarray(self._X[rows] @ W - self.mean @ W)
+        if self._centred is not None:
+            return self._centred[rows] @ W
+        if rows != slice(None):
+            return self.dense(rows) @ W
+        return np.concatenate([self.dense(block) @ W for block in self.blocks()])
+
+    def weigh(self, V: Floats | Sparse, rows: slice = slice(None)) -> Floats:
+        """V.T @ Y[rows], for dense or sparse V with one row per row of Y[rows]."""
+        if self._is_sparse:
+            product = V.T @ self._X[rows]
+            product = product.toarray() if sparse.issparse(product) else np.asarray(product)
+            return product - np.outer(np.asarray(V.sum(axis=0)).ravel(), self.mean)
+        if self._centred is not None or rows != slice(None):
+            return np.asarray(V.T @ self.dense(rows))
+        return np.asarray(sum(V[block].T @ self.dense(block) for block in self.blocks()))
+
+    def apply_gram(self, V: Floats) -> Floats:
+        """YᵀY @ V."""
+        if self.n_dims > MAX_GRAM:
+            return self.weigh(self.project(V)).T
+        return self.gram() @ V
+
+    def gram(self) -> Floats:
+        """YᵀY, kept after the first call."""
+        if self._gram is None:
+            if self._is_sparse:
+                outer = np.outer(self.mean, self.mean)
+                self._gram = (self._X.T @ self._X).toarray() - self.n_rows * outer
+            else:
+                dense = (self.dense(block) for block in self.blocks())
+                self._gram = np.asarray(sum(Y.T @ Y for Y in dense))
+        return self._gram
+
+    def lift(self, W: Floats) -> Floats:
+        """Columns in the original features, for columns in the internal basis."""
+        return W if self.basis is None else self.basis @ W
+
+    def lower(self, W: Floats) -> Floats:
+        """Columns in the internal basis, for columns in the original features."""
+        return W if self.basis is None else self.basis.T @ W
+
+    def _energy(self) -> float:
+        """‖Y‖², summed over centred values so that a large mean costs no digits."""
+        if not self._is_sparse:
+            dense = (self.dense(block) for block in self.blocks())
+            return float(sum(np.vdot(Y, Y) for Y in dense))
+        X = sparse.csc_array(self._X)
+        n_stored = np.diff(X.indptr)
+        stored = X.data - np.repeat(self.mean, n_stored)
+        return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)

@@ -1,0 +1,1 @@
+"""The algorithms, as pure functions of arrays, in the paper's notation."""

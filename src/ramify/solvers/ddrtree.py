@@ -1,0 +1,218 @@
+"""DDRTree: a tree on soft cluster centres (Algorithm 2, `op:dimred-kmeans-relax-tree`)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+from .._typing import Floats, Ints, Sparse
+from ..graph import euclidean_spanning_tree, laplacian, tree_solver
+from ..linalg import block_cg, top_eigenvectors
+from ..rows import CentredRows
+from .record import Callback, TreeResult, Watch
+
+# exp(-36) is 2e-16: a centre farther than the nearest one by this many σ (in squared
+# distance) has a weight that double precision cannot tell from zero.
+CUTOFF = 36.0
+# Up to this many centres everything of size K×K is dense.
+MAX_DENSE = 500
+# Assignments of more than this many entries are recomputed instead of kept (256 MiB).
+MAX_KEPT = 2**25
+
+
+def ddrtree(
+    Y: CentredRows,
+    W: Floats,
+    C: Floats | None,
+    *,
+    lam: float,
+    gamma: float,
+    sigma: float,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+) -> TreeResult:
+    """Algorithm 2: minimise over W, Z, C, a tree S and assignments R
+
+        ‖Y − ZWᵀ‖² + λ·Tr(CᵀLC) + γ·[Σ r_ik‖z_i − c_k‖² + σ·Σ r_ik log r_ik]
+
+    Parameters
+    ----------
+    Y : CentredRows
+    W : array of shape (n_dims, d)
+        Orthonormal start, the principal axes; Z starts at YW.
+    C : array of shape (K, d), or None
+        Starting centres; None means K = N and C = Z.
+    lam, gamma : float
+        Weights of the tree (λ ≥ 0) and of the clusters (γ > 0).
+    sigma : float
+        Width of the soft assignments; 0 assigns each point to its nearest centre, which is
+        the hard form `op:dimred-kmeans-tree`.
+    max_iter, tol, callback
+        See `Watch`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import CentredRows
+    >>> from ramify.solvers.ddrtree import ddrtree
+    >>> Y = CentredRows(np.random.default_rng(0).normal(size=(20, 3)))
+    >>> result = ddrtree(Y, np.eye(3)[:, :2], None, lam=1.0, gamma=10.0, sigma=0.1,
+    ...                  max_iter=5, tol=0)
+    >>> len(result.edges), bool((np.diff(result.history) <= 1e-10).all())
+    (19, True)
+    """
+    Z = Y.project(W)
+    C = Z.copy() if C is None else C
+    watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
+    for _ in range(max_iter):
+        edges = euclidean_spanning_tree(C)
+        R = update_assignments(Y, Z, C, sigma)
+        W, Z, C, captured = update_embedding(Y, W, C, R, edges, lam, gamma)
+        if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
+            break
+    return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
+
+
+@dataclass(frozen=True)
+class Assignments:
+    """What the updates need of R: its sums over the points, and R itself block by block."""
+
+    counts: Floats  # Γ = diag(1ᵀR)
+    overlap: Floats | Sparse  # RᵀR
+    RtY: Floats  # RᵀY
+    negative_entropy: float  # Σ r log r
+    block: Callable[[slice], Floats | Sparse]
+    blocks: list[slice]
+
+
+def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> Assignments:
+    """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
+    n_centers = len(C)
+    kdtree = KDTree(C) if n_centers > MAX_DENSE else None
+    blocks = list(Y.blocks(min(n_centers, MAX_DENSE)))
+    kept: dict[int, Floats | Sparse] = {}
+    counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
+    overlap: Floats | Sparse = 0.0
+    negative_entropy, n_kept = 0.0, 0
+    for rows in blocks:
+        R = assign(Z[rows], C, sigma, kdtree)
+        counts += np.asarray(R.sum(axis=0)).ravel()
+        overlap = overlap + R.T @ R
+        RtY += Y.weigh(R, rows)
+        weights = R.data if sparse.issparse(R) else R[R > 0]
+        negative_entropy += float(weights @ np.log(weights))
+        n_kept += R.size
+        if n_kept <= MAX_KEPT:
+            kept[rows.start] = R
+
+    def block(rows: slice) -> Floats | Sparse:
+        if rows.start in kept:
+            return kept[rows.start]
+        return assign(Z[rows], C, sigma, kdtree)
+
+    return Assignments(counts, overlap, RtY, negative_entropy, block, blocks)
+
+
+def assign(Z: Floats, C: Floats, sigma: float, kdtree: KDTree | None = None) -> Floats | Sparse:
+    """r_ik ∝ exp(−‖z_i − c_k‖²/σ) (`op:2-R`); one at the nearest centre when σ = 0.
+
+    Dense, or with a k-d tree of the centres sparse: entries that cannot be told from zero
+    beside the largest of their row are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.solvers.ddrtree import assign
+    >>> assign(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), 1.0).round(3)
+    array([[0.731, 0.269],
+           [0.269, 0.731]])
+    """
+    if sigma == 0:
+        nearest = (kdtree or KDTree(C)).query(Z)[1]
+        ones, rows = np.ones(len(Z)), np.arange(len(Z) + 1)
+        return sparse.csr_array((ones, nearest, rows), shape=(len(Z), len(C)))
+    if kdtree is None:
+        squared = cdist(Z, C, "sqeuclidean")
+        R = np.exp((squared.min(axis=1, keepdims=True) - squared) / sigma)
+        return R / R.sum(axis=1, keepdims=True)
+    return assign_sparse(Z, kdtree, sigma)
+
+
+def assign_sparse(Z: Floats, kdtree: KDTree, sigma: float) -> Sparse:
+    """The rows of R with entries below exp(−36) of the row's largest left out."""
+    n_points, n_centers = len(Z), kdtree.n
+    todo = np.arange(n_points)
+    parts: list[tuple[Ints, Ints, Floats]] = []
+    length = min(16, n_centers)
+    while len(todo):
+        distance, index = kdtree.query(Z[todo], k=np.arange(1, length + 1))
+        excess = (distance**2 - distance[:, :1] ** 2) / sigma
+        done = (excess[:, -1] > CUTOFF) | (length == n_centers)
+        kept = (excess <= CUTOFF) & done[:, np.newaxis]
+        R = np.where(kept, np.exp(-excess), 0.0)
+        R = R / np.maximum(R.sum(axis=1, keepdims=True), 1.0)
+        row, column = np.nonzero(kept)
+        parts.append((todo[row], index[row, column], R[row, column]))
+        todo = todo[~done]
+        length = min(2 * length, n_centers)
+    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return sparse.csr_array((value, (row, column)), shape=(n_points, n_centers))
+
+
+def update_embedding(
+    Y: CentredRows,
+    W: Floats,
+    C: Floats,
+    R: Assignments,
+    edges: Ints,
+    lam: float,
+    gamma: float,
+) -> tuple[Floats, Floats, Floats, float]:
+    """Minimiser over W, Z and C for fixed S and R (`prop:ddr-WZY`), without the N×N matrix Q.
+
+    With P = λ/γ·L + Γ and M = (1+γ)/γ·P − RᵀR (`lemma:psd`),
+
+        YᵀQY = [YᵀY + (RᵀY)ᵀM⁻¹(RᵀY)]/(1+γ),   Z = [YW + R·M⁻¹(RᵀY)W]/(1+γ),   C = P⁻¹RᵀZ.
+
+    At the minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
+    the fourth value returned.
+    """
+    # A centre that nobody uses, with no tree to hold it, stays where it is.
+    unused = (R.counts == 0) & (lam == 0)
+    solve_P, solve_M = centre_solvers(R.counts + unused, R.overlap, edges, lam, gamma)
+
+    def apply(V: Floats) -> Floats:
+        return (Y.apply_gram(V) + R.RtY.T @ solve_M(R.RtY @ V)) / (1 + gamma)
+
+    values, W = top_eigenvectors(apply, W, W.shape[1])
+    RtYW = R.RtY @ W
+    A = solve_M(RtYW)
+    Z = np.empty((Y.n_rows, W.shape[1]))
+    for rows in R.blocks:
+        Z[rows] = (Y.project(W, rows) + R.block(rows) @ A) / (1 + gamma)
+    RtZ = (RtYW + R.overlap @ A) / (1 + gamma)
+    C = solve_P(RtZ + unused[:, np.newaxis] * C)
+    return W, Z, C, float(values.sum())
+
+
+def centre_solvers(
+    counts: Floats, overlap: Floats | Sparse, edges: Ints, lam: float, gamma: float
+) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    """Maps B ↦ P⁻¹B and B ↦ M⁻¹B.
+
+    RᵀR ⪯ Γ ⪯ P, so the eigenvalues of P⁻¹M lie in [1/γ, (1+γ)/γ] whatever the data: with P, a
+    tree plus a diagonal that is solved exactly, conjugate gradients need few steps.
+    """
+    if len(counts) > MAX_DENSE:
+        solve_P = tree_solver(edges, lam / gamma, counts)
+        P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
+        M = ((1 + gamma) / gamma * P - overlap).tocsr()
+        return solve_P, lambda B: block_cg(lambda V: M @ V, B, solve_P)
+    P = lam / gamma * laplacian(edges, len(counts)).toarray() + np.diag(counts)
+    dense = overlap.toarray() if sparse.issparse(overlap) else overlap
+    factor_P, factor_M = linalg.cho_factor(P), linalg.cho_factor((1 + gamma) / gamma * P - dense)
+    return lambda B: linalg.cho_solve(factor_P, B), lambda B: linalg.cho_solve(factor_M, B)

@@ -1,0 +1,65 @@
+"""Principal components: the common start, and the model with λ = 0."""
+
+import numpy as np
+from scipy import linalg
+
+from .._typing import Floats
+from ..linalg import complete_basis, top_eigenvectors
+from ..rows import MAX_GRAM, CentredRows
+
+# A singular value below 1e-7 of the largest cannot be told from rounding in YᵀY.
+RANK_RTOL = 1e-14
+
+
+def principal_axes(Y: CentredRows, n_components: int) -> tuple[Floats, int]:
+    """Orthonormal axes W (D×d) of largest variance, and how many of them carry any.
+
+    Columns beyond the rank of the data complete an orthonormal set; the data are zero
+    along them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import CentredRows
+    >>> from ramify.solvers.pca import principal_axes
+    >>> Y = CentredRows(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    >>> W, rank = principal_axes(Y, 2)
+    >>> rank, np.abs(W[:, 0]).round(6)
+    (1, array([0.707107, 0.707107]))
+    """
+    n_kept = min(n_components, Y.n_dims)
+    if Y.n_dims <= MAX_GRAM:
+        values, W = linalg.eigh(Y.gram(), subset_by_index=(Y.n_dims - n_kept, Y.n_dims - 1))
+        values, W = values[::-1], W[:, ::-1]
+    else:
+        start = complete_basis(np.empty((Y.n_dims, 0)), n_kept)
+        values, W = top_eigenvectors(Y.apply_gram, start, n_kept)
+    rank = int((values > RANK_RTOL * max(values[0], 0.0)).sum())
+    return complete_basis(np.ascontiguousarray(W), n_kept), rank
+
+
+def n_components_for(Y: CentredRows, fraction: float) -> int:
+    """Smallest number of principal components that keep more than `fraction` of ‖Y‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import CentredRows
+    >>> from ramify.solvers.pca import n_components_for
+    >>> X = np.random.default_rng(0).normal(size=(500, 3)) * [10.0, 1.0, 0.1]
+    >>> n_components_for(CentredRows(X), 0.95), n_components_for(CentredRows(X), 0.999)
+    (1, 2)
+    """
+    if Y.n_dims <= MAX_GRAM:
+        values = linalg.eigvalsh(Y.gram())[::-1]
+        kept = np.cumsum(np.maximum(values, 0.0)) / max(Y.energy, np.finfo(float).tiny)
+        return int(min(np.searchsorted(kept, fraction, side="right") + 1, Y.n_dims))
+    limit = min(Y.n_rows, Y.n_dims)
+    size, start = 32, np.empty((Y.n_dims, 0))
+    while True:
+        size = min(size, limit)
+        values, start = top_eigenvectors(Y.apply_gram, complete_basis(start, size), size)
+        kept = np.cumsum(np.maximum(values, 0.0)) / Y.energy
+        if kept[-1] > fraction or size == limit:
+            return int(min(np.searchsorted(kept, fraction, side="right") + 1, size))
+        size *= 2

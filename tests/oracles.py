@@ -1,0 +1,103 @@
+"""The paper's formulas as printed (or as corrected), dense and slow: the tests' ground truth."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+
+def kruskal(points):
+    """Minimum spanning tree by Kruskal's algorithm on all pairs."""
+    n = len(points)
+    i, j = np.triu_indices(n, 1)
+    length = cdist(points, points)[i, j]
+    parent = list(range(n))
+
+    def root(a):
+        while parent[a] != a:
+            a = parent[a]
+        return a
+
+    edges = []
+    for e in np.argsort(length, kind="stable"):
+        a, b = root(i[e]), root(j[e])
+        if a != b:
+            parent[a] = b
+            edges.append((i[e], j[e]))
+    return np.array(edges, dtype=int).reshape(-1, 2)
+
+
+def dense_laplacian(edges, n, weights=None):
+    S = np.zeros((n, n))
+    for e, (i, j) in enumerate(edges):
+        S[i, j] = S[j, i] = 1.0 if weights is None else weights[e]
+    return np.diag(S.sum(axis=1)) - S
+
+
+def soft_assignments(Z, C, sigma):
+    """`op:2-R`, shifted by the nearest distance so that no row underflows."""
+    squared = cdist(Z, C, "sqeuclidean")
+    squared -= squared.min(axis=1, keepdims=True)
+    R = np.exp(-squared / sigma)
+    return R / R.sum(axis=1, keepdims=True)
+
+
+def hard_assignments(Z, C):
+    return np.eye(len(C))[cdist(Z, C, "sqeuclidean").argmin(axis=1)]
+
+
+def ddrtree_objective(Y, W, Z, C, L, R, lam, gamma, sigma):
+    """`op:dimred-kmeans-relax-tree`; with sigma = 0 `op:dimred-kmeans-tree`."""
+    entropy = np.sum(R[R > 0] * np.log(R[R > 0]))
+    return (
+        np.sum((Y - Z @ W.T) ** 2)
+        + lam * np.trace(C.T @ L @ C)
+        + gamma * (np.sum(R * cdist(Z, C, "sqeuclidean")) + sigma * entropy)
+    )
+
+
+def ddrtree_algorithm_2(Y, d, C, *, lam, gamma, sigma, n_iter):
+    """Algorithm 2 line by line, with the N×N matrix Q."""
+    N = len(Y)
+    _, _, Vt = np.linalg.svd(Y, full_matrices=False)
+    W = Vt[:d].T
+    Z = Y @ W
+    C = Z.copy() if C is None else C
+    history = []
+    for _ in range(n_iter):
+        edges = kruskal(C)
+        L = dense_laplacian(edges, len(C))
+        R = soft_assignments(Z, C, sigma) if sigma > 0 else hard_assignments(Z, C)
+        P = lam / gamma * L + np.diag(R.sum(axis=0))
+        M = (1 + gamma) / gamma * P - R.T @ R
+        Q = (np.eye(N) + R @ np.linalg.solve(M, R.T)) / (1 + gamma)
+        T = Y.T @ Q @ Y
+        W = np.linalg.eigh((T + T.T) / 2)[1][:, ::-1][:, :d]
+        Z = Q @ Y @ W
+        C = np.linalg.solve(P, R.T @ Z)
+        history.append(ddrtree_objective(Y, W, Z, C, L, R, lam, gamma, sigma))
+    return W, Z, C, edges, np.array(history)
+
+
+def drtree_objective(Y, W, Z, L, lam):
+    """`op:dimred-tree`: λ/2 over ordered pairs is λ·Tr(ZᵀLZ)."""
+    return np.sum((Y - Z @ W.T) ** 2) + lam * np.trace(Z.T @ L @ Z)
+
+
+def drtree_alternation(Y, d, *, lam, n_iter):
+    N = len(Y)
+    _, _, Vt = np.linalg.svd(Y, full_matrices=False)
+    W = Vt[:d].T
+    Z = Y @ W
+    history = []
+    for _ in range(n_iter):
+        edges = kruskal(Z)
+        L = dense_laplacian(edges, N)
+        inverse = np.linalg.inv(np.eye(N) + lam * L)
+        W = np.linalg.eigh(Y.T @ inverse @ Y)[1][:, ::-1][:, :d]
+        Z = inverse @ Y @ W
+        history.append(drtree_objective(Y, W, Z, L, lam))
+    return W, Z, edges, np.array(history)
+
+
+def align(A, B):
+    """B with the signs of its columns changed to fit A."""
+    return B * np.where(np.sum(A * B, axis=0) < 0, -1.0, 1.0)
