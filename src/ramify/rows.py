@@ -16,9 +16,9 @@ MAX_GRAM = 1024
 class CentredRows:
     """Y = X − 1·meanᵀ with the products that the solvers need, in double precision.
 
-    Small dense data are centred once. Large dense data stay as they are, also in single
-    precision, and are centred block by block. Sparse data are never centred: the mean is
-    taken out of the products. Dense data with more features than rows are rewritten in an
+    Small data are centred once, as a dense array. Large dense data stay as they are, also in single
+    precision, and are centred block by block. Large sparse data are never centred: the mean is
+    taken out of the products. Small data with more features than rows are rewritten in an
     orthonormal basis of their row space, which changes no solution (`lift` maps back).
 
     Examples
@@ -39,6 +39,8 @@ class CentredRows:
         self.n_rows, self.n_features = X.shape
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         self.basis: Floats | None = None
+        if sparse.issparse(X) and self.n_rows * self.n_features <= MAX_COPIED:
+            X = X.toarray()
         self._X = X
         self._is_sparse = sparse.issparse(X)
         self._gram: Floats | None = None
@@ -120,3 +122,38 @@ class CentredRows:
         n_stored = np.diff(X.indptr)
         stored = X.data - np.repeat(self.mean, n_stored)
         return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
+
+
+def row_keys(X: Floats | Sparse) -> Ints:
+    """A 64-bit key per row that depends on its values alone, not on where it stands.
+
+    Sorting by it gives an order that a permutation of the rows does not change. Dense and
+    sparse, single and double precision give the same key to the same numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import row_keys
+    >>> keys = row_keys(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]]))
+    >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
+    (True, False)
+    """
+    odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    keys = np.zeros(X.shape[0], dtype=np.uint64)
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        X.sum_duplicates()
+        mixed = _mix(X.data, odd[X.indices])
+        filled = np.flatnonzero(np.diff(X.indptr))
+        keys[filled] = np.add.reduceat(mixed, X.indptr[filled]) if len(filled) else 0
+        return keys
+    for j in range(X.shape[1]):
+        keys += _mix(X[:, j], odd[j])
+    return keys
+
+
+def _mix(values: Floats, odd: Ints | np.uint64) -> Ints:
+    """Scramble the bits of numbers; zero stays zero, so that sparse rows may omit it."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64) * odd  # −0 + 0 is +0
+    bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return bits ^ (bits >> np.uint64(32))

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from .._typing import Floats, Ints
 
@@ -48,6 +49,30 @@ class Watch:
         return self.converged
 
 
+class SolverResult(Protocol):
+    """What the estimators read off any solver's result."""
+
+    @property
+    def history(self) -> list[float]:
+        """Objective after each iteration."""
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the stopping rule was met."""
+
+    @property
+    def change(self) -> float:
+        """What the stopping rule compares with `tol`, at the end."""
+
+    @property
+    def criterion(self) -> str:
+        """What that number is called."""
+
+
 @dataclass(frozen=True)
 class TreeResult:
     """W, Z, C and the tree's edges after the last iteration, with the record of the run."""
@@ -59,3 +84,9 @@ class TreeResult:
     history: list[float]
     change: float
     converged: bool
+    criterion: str = "change of the objective"
+
+    @property
+    def n_iter(self) -> int:
+        """Number of iterations."""
+        return len(self.history)

@@ -1,0 +1,7 @@
+"""The estimators: parameters, fit and transform, fitted attributes."""
+
+from .ddrtree import DDRTree
+from .drtree import DRTree
+from .spl import SPL
+
+__all__ = ["SPL", "DDRTree", "DRTree"]

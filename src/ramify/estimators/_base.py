@@ -1,0 +1,162 @@
+"""What the three estimators share: input, output types, known rows, and the way back."""
+
+import time
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from .._compat import Interval, RealNotInt, validate_parameter_constraints
+from .._typing import Floats, Ints, Sparse
+from .._validation import check_embedding
+from ..linalg import column_signs, complete_basis
+from ..rows import CentredRows, row_keys
+from ..solvers.record import Callback, SolverResult
+from ._progress import finish, reporter
+
+Result = TypeVar("Result", bound=SolverResult)
+
+# Rows per block of a transform.
+BLOCK = 8192
+
+
+class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of SPL, DRTree and DDRTree.
+
+    A subclass implements `fit`, and `_place(projected, X)`, which maps new samples row by row.
+    """
+
+    components_: Floats
+    embedding_: Floats
+    mean_: Floats
+    max_iter: int
+    tol: float
+    verbose: int
+    callback: Callback | None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def _validated(self, X: Any) -> Floats | Sparse:
+        """Parameters and training data, checked."""
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
+        )
+
+    def transform(self, X: Any) -> Floats:
+        """Place samples in the learned space.
+
+        Each row is placed by itself: its image does not depend on the others. A row that
+        was part of the training data keeps the place it has in ``embedding_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        embedding : array of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+        placed = np.empty((X.shape[0], len(self.components_)))
+        with threadpool_limits(limits=1):
+            for start in range(0, len(placed), BLOCK):
+                rows = slice(start, start + BLOCK)
+                placed[rows] = self._place(self._project(X[rows]), X[rows])
+        key = row_keys(X)
+        position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
+        known = self._known_keys[position] == key
+        placed[known] = self.embedding_[self._known_rows[position[known]]]
+        return placed.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Map points of the learned space back to the space of the features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = check_embedding(X, len(self.components_))
+        original = X @ self._reconstruction() + self.mean_
+        return original.astype(X.dtype, copy=False)
+
+    def _project(self, X: Floats | Sparse) -> Floats:
+        """(X − mean)W, by the same sums for one row as for many."""
+        W = self.components_.T.astype(np.float64)
+        if hasattr(X, "tocsr"):
+            return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
+        return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
+
+    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+        raise NotImplementedError
+
+    def _reconstruction(self) -> Floats:
+        return self.components_
+
+    def _run(self, solve: Callable[[Callback | None], Result]) -> Result:
+        """Run a solver with progress and keep the record of the run."""
+        name = type(self).__name__
+        start = time.perf_counter()
+        result = solve(reporter(name, self.verbose, self.callback))
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.objective_history_ = np.array(result.history)
+        self.objective_ = result.history[-1]
+        finish(name, self.verbose, self.n_iter_, self.converged_, time.perf_counter() - start)
+        if not self.converged_ and self.tol > 0:
+            warnings.warn(
+                f"{name} stopped after {self.n_iter_} of max_iter={self.max_iter} iterations with "
+                f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
+                "raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return result
+
+    def _remember_rows(self, keys: Ints) -> None:
+        self._known_rows = np.argsort(keys, kind="stable")
+        self._known_keys = keys[self._known_rows]
+
+    def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:
+        """Set mean_ and components_ (completed, signs fixed); return the signs of W's columns."""
+        axes = complete_basis(Y.lift(W), n_components)
+        signs = column_signs(axes)
+        self.mean_ = Y.mean.astype(dtype)
+        self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
+        return signs[: W.shape[1]]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,264 @@
+"""The DDRTree estimator."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial import KDTree
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+from threadpoolctl import threadpool_limits
+
+from .._compat import Interval, StrOptions
+from .._typing import Floats, Sparse
+from .._validation import check_init, resolve_n_centers, resolve_n_components
+from ..graph import adjacency
+from ..linalg import column_signs
+from ..rows import CentredRows, row_keys
+from ..solvers.ddrtree import MAX_DENSE, assign, ddrtree
+from ..solvers.pca import principal_axes
+from ..solvers.record import Callback
+from ._base import StructureLearner
+
+# K-means looks at up to this many samples per centre.
+SAMPLES_PER_CENTER = 100
+# A new point has reached its place when it moves by less than this part of its distance
+# from the centre of the data.
+FIXED_POINT_RTOL = 1e-10
+MAX_FIXED_POINT_STEPS = 1000
+
+
+class DDRTree(StructureLearner):
+    """Dimensionality reduction onto a tree of cluster centres.
+
+    Minimises over orthonormal W, points z_i, centres c_k, spanning trees on the centres, and
+    assignments r_ik ≥ 0 with Σ_k r_ik = 1
+
+        Σ_i ‖y_i − Wz_i‖² + λ·Σ_(k,l)∈tree ‖c_k − c_l‖²
+            + γ·[Σ_ik r_ik‖z_i − c_k‖² + σ·Σ_ik r_ik log r_ik]
+
+    where y_i are the centred samples (`op:dimred-kmeans-relax-tree`, Algorithm 2 of the
+    paper). Choose it for noisy samples of a branching process: patients, cells. `DRTree`
+    makes every sample a node; `SPL` learns a smooth skeleton of any shape.
+
+    Parameters
+    ----------
+    n_components : int or float, default=2
+        Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
+        variance) that the components have to keep, as in scikit-learn's PCA. A tree with many
+        branches needs more than two linear dimensions.
+    n_centers : int, None or "auto", default="auto"
+        Number K of nodes of the tree. None is one per sample. "auto" is one per sample up to
+        100 samples and 200·log(n)/(log(n) + log(100)) beyond: 120 for a thousand samples, 150
+        for a million.
+    lam : float or "auto", default="auto"
+        Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples. Larger values make
+        a shorter, smoother tree and lose branches.
+    gamma : float, default=10.0
+        Weight γ > 0 of the clusters.
+    sigma : float or "auto", default="auto"
+        Width σ > 0 of the assignments, in squared units of the data. "auto" is the mean squared
+        distance, in the principal components that the fit starts from, of the samples to
+        their nearest starting centre; with one centre per sample, to the nearest other one.
+    assignment : "soft" or "hard", default="soft"
+        "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
+        then not used.
+    init : array of shape (n_centers, n_components) or None, default=None
+        Starting centres in the principal components (signs as in ``components_``: the entry of
+        largest size is positive). None starts from k-means, or with one centre per sample from
+        the samples.
+    max_iter : int, default=100
+        Most iterations to run.
+    tol : float, default=1e-6
+        Stop when the objective changes by at most ``tol`` times the energy of the data from
+        one iteration to the next; 0 runs all ``max_iter`` iterations.
+    random_state : int, RandomState or None, default=None
+        Seeds k-means. The result does not depend on the order of the samples.
+    verbose : int, default=0
+        Show one line of progress when positive.
+    callback : callable or None, default=None
+        Called after every iteration with its record (`ramify.solvers.record.Progress`).
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        The points Z.
+    centers_ : array of shape (n_centers, n_components)
+        The nodes C of the tree; with one centre per sample, in the order of the samples.
+    tree_ : sparse array of shape (n_centers, n_centers)
+        Symmetric adjacency matrix of the tree, ones on its n_centers − 1 edges: the tree of
+        the last iteration, from which ``centers_`` were computed.
+    components_ : array of shape (n_components, n_features)
+        Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
+        embedding is zero along them.
+    mean_ : array of shape (n_features,)
+    assignments_ : sparse array of shape (n_samples, n_centers)
+        R for the final points and centres; rows sum to one. Computed when asked for.
+    labels_ : array of shape (n_samples,)
+        Index of the nearest centre.
+    lam_, sigma_ : float
+        The λ and σ used (σ = 0 when the assignment is hard).
+    objective_ : float
+        Objective after the last iteration.
+    objective_history_ : array of shape (n_iter_,)
+        Objective after each iteration; it never rises.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import DDRTree
+    >>> X = load_iris().data
+    >>> model = DDRTree(n_components=2, random_state=0).fit(X)
+    >>> model.embedding_.shape, model.tree_.nnz // 2 == len(model.centers_) - 1
+    ((150, 2), True)
+    >>> model.transform([[5.0, 3.4, 1.5, 0.2]]).shape  # one more flower
+    (1, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StructureLearner._parameter_constraints,
+        "n_centers": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "assignment": [StrOptions({"soft", "hard"})],
+        "init": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_components: int | float = 2,
+        *,
+        n_centers: int | str | None = "auto",
+        lam: float | str = "auto",
+        gamma: float = 10.0,
+        sigma: float | str = "auto",
+        assignment: str = "soft",
+        init: Any = None,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ):
+        self.n_components = n_components
+        self.n_centers = n_centers
+        self.lam = lam
+        self.gamma = gamma
+        self.sigma = sigma
+        self.assignment = assignment
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the embedding, the centres and their tree.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X)
+        self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
+        self._remember_rows(row_keys(X))
+        order = self._known_rows
+        with threadpool_limits(limits=1):
+            Y = CentredRows(X[order])
+            d = resolve_n_components(self.n_components, Y)
+            W, rank = principal_axes(Y, d)
+            W = W[:, : max(rank, 1)] * column_signs(Y.lift(W[:, : max(rank, 1)]))
+            C, spread = self._starting_centers(Y.project(W), d)
+            self.sigma_ = self._resolve_sigma(spread)
+            result = self._run(
+                lambda report: ddrtree(
+                    Y,
+                    W,
+                    C,
+                    lam=self.lam_,
+                    gamma=float(self.gamma),
+                    sigma=self.sigma_,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    callback=report,
+                )
+            )
+        signs = self._set_axes(Y, result.W, d, X.dtype)
+        # One centre per sample: they follow the samples back to where these stood.
+        places = np.arange(len(result.C)) if C is not None else order
+        self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
+        self.embedding_[order, : len(signs)] = result.Z * signs
+        self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
+        self.centers_[places, : len(signs)] = result.C * signs
+        self.tree_ = adjacency(places[result.edges], len(result.C))
+        self.labels_ = KDTree(self.centers_).query(self.embedding_)[1]
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Learn the embedding and return it; see `fit`."""
+        return self.fit(X).embedding_
+
+    @property
+    def assignments_(self) -> Sparse:
+        """R for the final points and centres (`prop:R`)."""
+        Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
+        return sparse.csr_array(assign(Z, C, self.sigma_, KDTree(C)))
+
+    def _starting_centers(self, Z: Floats, n_components: int) -> tuple[Floats | None, float]:
+        """Centres (None for one per sample) and the mean squared distance to the nearest."""
+        if self.init is not None:
+            C = check_init(self.init, self.n_centers, n_components)[:, : Z.shape[1]]
+        else:
+            n_centers = resolve_n_centers(self.n_centers, len(Z))
+            if n_centers == len(Z):
+                return None, float(np.mean(KDTree(Z).query(Z, k=[2])[0] ** 2))
+            # Rows come sorted by their keys: the first ones are a random sample.
+            sample = Z[: SAMPLES_PER_CENTER * n_centers]
+            seed = check_random_state(self.random_state)
+            means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
+            C = means.fit(sample).cluster_centers_
+        return C, float(np.mean(KDTree(C).query(Z)[0] ** 2))
+
+    def _resolve_sigma(self, spread: float) -> float:
+        if self.assignment == "hard":
+            return 0.0
+        if isinstance(self.sigma, str):
+            # Points without any spread leave nothing to tell centres apart by.
+            return spread if spread > 0 else 1.0
+        return float(self.sigma)
+
+    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+        """Minimiser of a new point's own terms of the objective, W and C staying put.
+
+        z = [Wᵀy + γ·Σ_k r_k(z)·c_k]/(1 + γ), iterated from Wᵀy; every step lowers the objective.
+        With hard assignments the centre nearest to Wᵀy gives the minimum at once.
+        """
+        C, gamma = self.centers_.astype(np.float64), float(self.gamma)
+        kdtree = KDTree(C)
+        if self.sigma_ == 0:
+            return (projected + gamma * C[kdtree.query(projected)[1]]) / (1 + gamma)
+        search = kdtree if len(C) > MAX_DENSE else None
+        Z = projected.copy()
+        scale = FIXED_POINT_RTOL * max(float(np.abs(C).max()), np.sqrt(self.sigma_))
+        moving = np.arange(len(Z))
+        for _ in range(MAX_FIXED_POINT_STEPS):
+            R = assign(Z[moving], C, self.sigma_, search)
+            pull = R @ C if sparse.issparse(R) else np.einsum("ik,kj->ij", R, C)
+            new = (projected[moving] + gamma * pull) / (1 + gamma)
+            far = np.abs(new - Z[moving]).max(axis=1) > scale
+            Z[moving] = new
+            moving = moving[far]
+            if len(moving) == 0:
+                break
+        return Z

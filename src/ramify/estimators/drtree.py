@@ -1,0 +1,166 @@
+"""The DRTree estimator."""
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial import KDTree
+from threadpoolctl import threadpool_limits
+
+from .._compat import Interval, StrOptions
+from .._typing import Floats, Ints, Sparse
+from .._validation import resolve_n_components
+from ..graph import adjacency
+from ..rows import CentredRows, row_keys
+from ..solvers.drtree import drtree
+from ..solvers.pca import principal_axes
+from ..solvers.record import Callback
+from ._base import StructureLearner
+
+
+class DRTree(StructureLearner):
+    """Dimensionality reduction onto a spanning tree with one node per sample.
+
+    Minimises over orthonormal W, points z_i and spanning trees on these points
+
+        Σ_i ‖y_i − Wz_i‖² + λ·Σ_(i,j)∈tree ‖z_i − z_j‖²
+
+    where y_i are the centred samples (`op:dimred-tree` of the paper). Choose it for data
+    with little noise whose every sample is to be a node, such as ordered images. With noise,
+    `DDRTree` gives a cleaner tree; for a smooth skeleton with a global optimum, `SPL`.
+
+    Parameters
+    ----------
+    n_components : int or float, default=2
+        Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
+        variance) that the components have to keep, as in scikit-learn's PCA.
+    lam : float or "auto", default="auto"
+        Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples, the paper's choice
+        for images. 0 gives PCA.
+    max_iter : int, default=100
+        Most iterations to run.
+    tol : float, default=1e-6
+        Stop when the objective changes by at most ``tol`` times the energy of the data from
+        one iteration to the next; 0 runs all ``max_iter`` iterations.
+    random_state : int, RandomState or None, default=None
+        Accepted for uniformity; the method uses no random numbers.
+    verbose : int, default=0
+        Show one line of progress when positive.
+    callback : callable or None, default=None
+        Called after every iteration with its record (`ramify.solvers.record.Progress`).
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        The points Z.
+    centers_ : array of shape (n_samples, n_components)
+        The nodes of the tree, here the points themselves.
+    tree_ : sparse array of shape (n_samples, n_samples)
+        Symmetric adjacency matrix of the tree, ones on its n_samples − 1 edges.
+    components_ : array of shape (n_components, n_features)
+        Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
+        embedding is zero along them.
+    mean_ : array of shape (n_features,)
+    assignments_ : sparse array of shape (n_samples, n_samples)
+        The identity: every sample is its own node.
+    labels_ : array of shape (n_samples,)
+        Index of the node of each sample.
+    lam_ : float
+        The λ used.
+    objective_ : float
+        Objective after the last iteration.
+    objective_history_ : array of shape (n_iter_,)
+        Objective after each iteration; it never rises.
+    n_iter_ : int
+    converged_ : bool
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import DRTree
+    >>> model = DRTree(n_components=2).fit(load_iris().data)
+    >>> model.embedding_.shape, model.tree_.nnz // 2
+    ((150, 2), 149)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StructureLearner._parameter_constraints,
+        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int | float = 2,
+        *,
+        lam: float | str = "auto",
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ):
+        self.n_components = n_components
+        self.lam = lam
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the embedding and its tree.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X)
+        self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
+        keys = row_keys(X)
+        self._remember_rows(keys)
+        with threadpool_limits(limits=1):
+            Y = CentredRows(X[self._known_rows])
+            d = resolve_n_components(self.n_components, Y)
+            W, rank = principal_axes(Y, d)
+            result = self._run(
+                lambda report: drtree(
+                    Y,
+                    W[:, : max(rank, 1)],
+                    lam=self.lam_,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    callback=report,
+                )
+            )
+        signs = self._set_axes(Y, result.W, d, X.dtype)
+        self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
+        self.embedding_[self._known_rows, : len(signs)] = result.Z * signs
+        self._set_nodes(self.embedding_, self._known_rows[result.edges])
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Learn the embedding and return it; see `fit`."""
+        return self.fit(X).embedding_
+
+    def _set_nodes(self, centers: Floats, edges: Ints) -> None:
+        n = len(centers)
+        self.centers_ = centers
+        self.tree_ = adjacency(edges, n)
+        self.labels_ = np.arange(n)
+        self.assignments_ = sparse.eye_array(n, format="csr")
+
+    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+        """The best place for one more leaf of the tree, all other points staying put.
+
+        Hanging at node j it is z = (Wᵀy + λz_j)/(1 + λ), at a cost of λ/(1 + λ)·‖Wᵀy − z_j‖²: the
+        node nearest to Wᵀy is the best.
+        """
+        nearest = KDTree(self.centers_).query(projected)[1]
+        return (projected + self.lam_ * self.centers_[nearest]) / (1 + self.lam_)

@@ -1,0 +1,267 @@
+"""The SPL estimator."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy import linalg
+from sklearn.neighbors import NearestNeighbors
+from threadpoolctl import threadpool_limits
+
+from .._compat import Interval, StrOptions
+from .._typing import Floats, Ints, Sparse
+from .._validation import check_n_neighbors, check_neighbors, resolve_n_components
+from ..graph import adjacency
+from ..linalg import column_signs
+from ..neighbors import graph_edges, neighbor_edges
+from ..rows import CentredRows, row_keys
+from ..solvers.spl import (
+    SPLProblem,
+    edge_share,
+    maximise_edgewise,
+    posterior_covariance,
+    spl,
+    squared_distances,
+)
+from ..solvers.record import Callback
+from ._base import StructureLearner
+
+
+class SPL(StructureLearner):
+    """Structured projection learning: a smooth skeleton, at the global optimum.
+
+    Learns a posterior over the embedding X of the centred samples Y. Under it neighbours
+    are expected to be no farther apart than they are in the data:
+
+        min KL(q(X) | prior) − E_q[log p(Y | X, W)] + C·Σ ξ_ij²
+        subject to E_q‖x_i − x_j‖² ≤ ‖y_i − y_j‖² + ξ_ij for all neighbours i, j
+
+    over q, slacks ξ and orthonormal W (`op:ebi-W` of the paper). The dual variables are the
+    weights of a sparse graph; the dual `op:ebi-SW` is concave and is solved to its global
+    optimum, with a certificate. Choose it for curves, rings and skeletons of any shape; for
+    an explicit tree choose `DDRTree`.
+
+    Parameters
+    ----------
+    n_components : int or float, default=2
+        Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
+        variance) that principal components of that number keep, as in scikit-learn's PCA.
+    n_neighbors : int, default=10
+        Neighbours per sample; an edge joins two samples if either is a neighbour of the other.
+    C : float, default=1e3
+        Price of a slack. ``np.inf`` forbids slack; distances of zero between neighbours then
+        count as one hundredth of the median distance.
+    gamma : float, default=1e-3
+        Precision γ of the noise in y = Wx + noise. With 0 the embedding is the kernel PCA
+        of the posterior covariance.
+    scale : float, "auto" or None, default="auto"
+        Factor by which the data are multiplied before they meet the prior, which has unit
+        variance; all outputs in units of the data are divided by it again. "auto" makes the
+        median squared distance of neighbours n_components/40, so that results do not depend
+        on the units of the data. None is 1, the paper's raw model.
+    max_iter : int, default=500
+        Most iterations to run.
+    tol : float, default=1e-6
+        Stop when the optimum is proven to be no farther than ``tol``, relative to the larger
+        of |objective| and n_components·n_samples/2.
+    random_state : int, RandomState or None, default=None
+        Accepted for uniformity; the method uses no random numbers.
+    verbose : int, default=0
+        Show one line of progress when positive.
+    callback : callable or None, default=None
+        Called after every iteration with its record (`ramify.solvers.record.Progress`).
+
+    Attributes
+    ----------
+    embedding_ : array of shape (n_samples, n_components)
+        Posterior mean X = γ/4·Q⁻¹YW, where Q = L + (γ+1)/4·I.
+    skeleton_ : array of shape (n_samples, n_components)
+        Z = (γ+1)/γ·X: the same shape in units of the data.
+    components_ : array of shape (n_components, n_features)
+        Wᵀ, orthonormal rows.
+    mean_ : array of shape (n_features,)
+    graph_ : sparse array of shape (n_samples, n_samples)
+        Learned weights S, positive on the active edges (of the data times ``scale_``).
+    edges_ : array of shape (n_edges, 2)
+        All candidate edges, active or not.
+    scale_ : float
+        Factor by which the data were multiplied.
+    objective_ : float
+        The dual objective `op:ebi-SW`, up to a constant, to be maximised.
+    objective_history_ : array of shape (n_iter_ + 1,)
+        Its best value at the start and after each iteration.
+    optimality_gap_ : float
+        Proven upper bound on how far ``objective_`` is from the global optimum.
+    edge_violation_ : float
+        Largest amount by which E‖x_i − x_j‖² exceeds ‖y_i − y_j‖² + ξ_ij on any edge, in squared
+        units of the data; zero at the exact optimum.
+    n_iter_, n_evaluations_ : int
+        Iterations, and evaluations of the objective and its gradient.
+    converged_ : bool
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import SPL
+    >>> model = SPL(n_components=2, n_neighbors=10).fit(load_iris().data)
+    >>> model.skeleton_.shape, model.converged_
+    ((150, 2), True)
+    >>> bool(model.optimality_gap_ <= 1e-6 * abs(model.objective_))
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StructureLearner._parameter_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither"), Interval(Real, np.inf, None, closed="both")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int | float = 2,
+        *,
+        n_neighbors: int = 10,
+        C: float = 1e3,
+        gamma: float = 1e-3,
+        scale: float | str | None = "auto",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        verbose: int = 0,
+        callback: Callback | None = None,
+    ):
+        self.n_components = n_components
+        self.n_neighbors = n_neighbors
+        self.C = C
+        self.gamma = gamma
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    def fit(self, X: Any, y: Any = None, *, neighbors: Sparse | None = None) -> Self:
+        """Learn the posterior, its graph and the projection.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        neighbors : sparse matrix of shape (n_samples, n_samples) or None, default=None
+            Candidate edges, one per stored entry in either direction, instead of the
+            ``n_neighbors`` nearest neighbours; the values are not used.
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X)
+        n_samples = X.shape[0]
+        self._remember_rows(row_keys(X))
+        with threadpool_limits(limits=1):
+            Y = CentredRows(X)
+            d = resolve_n_components(self.n_components, Y)
+            edges = self._candidate_edges(X, neighbors)
+            points = Y.dense(slice(None))
+            phi = squared_distances(points, edges)
+            self.scale_ = self._resolve_scale(phi, d)
+            problem = SPLProblem(
+                points * self.scale_,
+                edges,
+                phi * self.scale_**2,
+                d,
+                float(self.gamma),
+                float(self.C),
+            )
+            result = self._run(
+                lambda report: spl(problem, max_iter=self.max_iter, tol=self.tol, callback=report)
+            )
+            state = result.state
+            signs = self._set_axes(Y, state.W, d, X.dtype)
+            Z = np.zeros((n_samples, d))
+            Z[:, : len(signs)] = problem.ridge * state.QinvYW * signs / self.scale_
+            if self.gamma > 0:
+                embedding = self.gamma / (self.gamma + 1) * Z
+            else:
+                embedding = kernel_pca(posterior_covariance(problem, state.s), d) / self.scale_
+        self.skeleton_ = Z.astype(X.dtype)
+        self.embedding_ = embedding.astype(X.dtype)
+        active = state.s > 0
+        self.edges_ = edges
+        self.graph_ = adjacency(edges[active], n_samples, state.s[active])
+        self.n_evaluations_ = result.n_evaluations
+        self.optimality_gap_ = result.gap
+        violation = state.expected - problem.phi - state.s / (2 * problem.slack)
+        self.edge_violation_ = np.max(violation, initial=0.0) / self.scale_**2
+        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples)).fit(X)
+        self._edge_share = edge_share(problem)
+        if not active.any():
+            self._warn_inactive(problem)
+        return self
+
+    def fit_transform(
+        self, X: Any, y: Any = None, *, neighbors: Sparse | None = None
+    ) -> Floats:
+        """Learn the embedding and return it; see `fit`."""
+        return self.fit(X, neighbors=neighbors).embedding_
+
+    def _candidate_edges(self, X: Floats | Sparse, neighbors: Sparse | None) -> Ints:
+        if neighbors is not None:
+            return graph_edges(check_neighbors(neighbors, X.shape[0]))
+        check_n_neighbors(self.n_neighbors, X.shape[0])
+        return neighbor_edges(X, self.n_neighbors)
+
+    def _resolve_scale(self, phi: Floats, n_components: int) -> float:
+        if self.scale is None:
+            return 1.0
+        if not isinstance(self.scale, str):
+            return float(self.scale)
+        positive = phi[phi > 0]
+        return float(np.sqrt(n_components / 40 / np.median(positive))) if len(positive) else 1.0
+
+    def _warn_inactive(self, problem: SPLProblem) -> None:
+        reach = np.sqrt(2 * problem.n_components / (problem.gamma + 1)) / self.scale_
+        nearest = np.sqrt(problem.phi.min(initial=np.inf)) / self.scale_
+        warnings.warn(
+            "No edge is active, so that the embedding is plain PCA: "
+            f"with scale={self.scale!r} only neighbours nearer than about {reach:.3g} can be held "
+            f"together, and the nearest are {nearest:.3g} apart; set scale='auto'.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+        """Posterior mean of one more sample, tied to its nearest training samples.
+
+        These stay put. The weight of each tie is the optimal one for a sample whose edges take
+        an equal share of the resistance, as they do on average in the learned graph.
+        """
+        distance, index = self._search.kneighbors(X)
+        phi = (distance.astype(np.float64) * self.scale_) ** 2
+        if np.isinf(self.C):
+            phi = np.maximum(phi, np.finfo(float).tiny**0.5)
+        share = len(self.components_) / 2 * self._edge_share
+        s = maximise_edgewise(np.full(phi.shape, share), phi, float(self.C))
+        pull = np.einsum("ik,ikj->ij", s, self.embedding_[index].astype(np.float64))
+        total = 4 * s.sum(axis=1, keepdims=True) + self.gamma + 1
+        return (4 * pull + self.gamma * projected) / total
+
+    def _reconstruction(self) -> Floats:
+        """Skeleton per unit of embedding, times Wᵀ; fitted by least squares when γ = 0."""
+        if self.gamma > 0:
+            return (self.gamma + 1) / self.gamma * self.components_
+        return linalg.lstsq(self.embedding_, self.skeleton_)[0] @ self.components_
+
+
+def kernel_pca(K: Floats, n_components: int) -> Floats:
+    """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue."""
+    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    n = len(K)
+    values, vectors = linalg.eigh(centred, subset_by_index=(n - n_components, n - 1))
+    scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    return scores * column_signs(scores)

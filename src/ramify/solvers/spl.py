@@ -1,0 +1,283 @@
+"""SPL: structured projection learning, solved to its global optimum (`op:ebi-SW`)."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, optimize
+
+from .._typing import Floats, Ints
+from ..graph import laplacian
+from .record import Callback, Progress
+
+# With no slack a distance of zero would need an infinite weight: a floor, relative to
+# the median squared distance, stands in for it.
+HARD_FLOOR = 1e-4
+
+
+@dataclass(frozen=True)
+class SPLProblem:
+    """The data of `op:ebi-SW`: points Y, candidate edges, and the constants d, γ and C.
+
+    The paper's sums run over ordered pairs; here every edge has one weight s_e ≥ 0.
+    Its scalar C is called `slack` in the solvers.
+    """
+
+    Y: Floats
+    edges: Ints
+    phi: Floats  # φ_e = ‖y_i − y_j‖²
+    n_components: int
+    gamma: float
+    slack: float
+
+    @property
+    def ridge(self) -> float:
+        """The c in Q = L + c·I."""
+        return (self.gamma + 1) / 4
+
+
+@dataclass(frozen=True)
+class SPLState:
+    """Everything that `op:ebi-SW` says at one s."""
+
+    s: Floats
+    objective: float
+    gradient: Floats
+    logdet: float
+    trace: float  # Tr Q⁻¹
+    resistance: Floats  # b_eᵀQ⁻¹b_e
+    W: Floats  # D×d
+    QinvYW: Floats  # N×d
+    captured: float  # Tr(WᵀYᵀQ⁻¹YW)
+    expected: Floats  # E‖x_i − x_j‖² under the posterior
+
+
+def evaluate(problem: SPLProblem, s: Floats) -> SPLState:
+    """Objective of `op:ebi-SW` and its gradient (`eq:subgradient`), with W at its optimum.
+
+    f(s) = d/2·logdet Q − 2Σφ_e s_e − Σs_e²/(2·slack) − γ²/8·(d largest eigenvalues of YᵀQ⁻¹Y)
+
+    which equals the paper's up to the constant d/2·N·log 4. The derivative by s_e is
+    2(E‖x_i − x_j‖² − φ_e − ξ_e), with the slack ξ_e = s_e/(2·slack) of `prop:ebi-W`.
+    """
+    Y, d, gamma = problem.Y, problem.n_components, problem.gamma
+    i, j = problem.edges[:, 0], problem.edges[:, 1]
+    n = len(Y)
+    Q = np.zeros((n, n))
+    Q[i, j] = Q[j, i] = -s
+    Q[np.diag_indices(n)] = problem.ridge - Q.sum(axis=1)
+    factor = linalg.cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
+    logdet = 2 * float(np.log(np.diag(factor)).sum())
+    Qinv, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=True)
+    Qinv = np.tril(Qinv) + np.tril(Qinv, -1).T
+    diagonal = np.diag(Qinv)
+    resistance = diagonal[i] + diagonal[j] - 2 * Qinv[i, j]
+
+    W, captured = leading_subspace(Y, Qinv @ Y, min(d, Y.shape[1]))
+    QinvYW = Qinv @ (Y @ W)
+    moved = QinvYW[i] - QinvYW[j]
+    spread = np.einsum("ij,ij->i", moved, moved)
+    expected = d / 4 * resistance + gamma**2 / 16 * spread
+    objective = (
+        d / 2 * logdet
+        - 2 * float(problem.phi @ s)
+        - float(s @ s) / (2 * problem.slack)
+        - gamma**2 / 8 * captured
+    )
+    gradient = 2 * (expected - problem.phi) - s / problem.slack
+    trace = float(diagonal.sum())
+    return SPLState(
+        s, objective, gradient, logdet, trace, resistance, W, QinvYW, captured, expected
+    )
+
+
+def leading_subspace(Y: Floats, QinvY: Floats, d: int) -> tuple[Floats, float]:
+    """Top-d eigenvectors of YᵀQ⁻¹Y and the sum of their eigenvalues."""
+    D = Y.shape[1]
+    T = Y.T @ QinvY
+    values, W = linalg.eigh((T + T.T) / 2, subset_by_index=(D - d, D - 1))
+    return W[:, ::-1], float(values.sum())
+
+
+def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
+    """An upper bound on f(s*) − f(s), from the concavity of f.
+
+    The smaller of two bounds. For finite slack, f is strongly concave: the quadratic
+    model with curvature −1/slack lies above f, and its maximum over s ≥ 0 is explicit.
+    For any slack, a scaled copy of the posterior at s is a feasible point of the primal
+    problem `op:ebi-W`, whose value bounds every dual value (weak duality).
+    """
+    return min(_strong_concavity_bound(problem, state), _weak_duality_bound(problem, state))
+
+
+def _strong_concavity_bound(problem: SPLProblem, state: SPLState) -> float:
+    if np.isinf(problem.slack):
+        return np.inf
+    step = np.maximum(problem.slack * state.gradient, -state.s)
+    return float(state.gradient @ step - step @ step / (2 * problem.slack))
+
+
+def _weak_duality_bound(problem: SPLProblem, state: SPLState) -> float:
+    """Bound from the posterior with mean √α·X and covariance α·Σ, at the best α.
+
+    For every s' ≥ 0: logdet Q' ≤ logdet(Q/α) + α·Tr(Q⁻¹Q') − N, and for U = √α·Q⁻¹YW
+    Tr(WᵀYᵀQ'⁻¹YW) ≥ 2Tr(UᵀYW) − Tr(UᵀQ'U). What remains is linear in s' but for the slack,
+    with slope 2(α·E‖x_i − x_j‖² − φ_e), and is maximised edge by edge.
+    """
+    n, d, c = len(problem.Y), problem.n_components, problem.ridge
+    weight = problem.gamma**2 / 8
+    norm = float(np.vdot(state.QinvYW, state.QinvYW))
+
+    def bound(alpha: float) -> float:
+        slope = np.maximum(2 * (alpha * state.expected - problem.phi), 0.0)
+        if np.isinf(problem.slack):
+            excess = np.inf if (slope > 0).any() else 0.0
+        else:
+            excess = problem.slack / 2 * float(slope @ slope)
+        volume = d / 2 * (state.logdet - n * np.log(alpha) + alpha * c * state.trace - n)
+        fit = weight * (2 * np.sqrt(alpha) * state.captured - alpha * c * norm)
+        return volume - fit + excess - state.objective
+
+    feasible = float(np.min(problem.phi / np.maximum(state.expected, np.finfo(float).tiny)))
+    candidates = [a for a in (1.0, min(feasible, 1.0) * (1 - 1e-15)) if a > 0]
+    if not np.isinf(problem.slack):
+        low = np.log(max(min(feasible, 0.5), 1e-6))
+        best = optimize.minimize_scalar(lambda t: bound(np.exp(t)), bounds=(low, 0.0))
+        candidates.append(float(np.exp(best.x)))
+    return min((bound(a) for a in candidates), default=np.inf)
+
+
+@dataclass(frozen=True)
+class SPLResult:
+    """The best state met, its certificate, and the record of the run."""
+
+    state: SPLState
+    gap: float
+    history: list[float]
+    n_iter: int
+    n_evaluations: int
+    change: float
+    converged: bool
+    criterion: str = "certified distance to the optimum"
+
+
+def spl(
+    problem: SPLProblem, *, max_iter: int, tol: float, callback: Callback | None = None
+) -> SPLResult:
+    """Maximise `op:ebi-SW` over s ≥ 0 by L-BFGS-B in scaled variables.
+
+    Algorithm 1 takes subgradient steps of length 1/t, for want of convexity; but f is
+    concave, so that any ascent reaches the global optimum and can prove it. The scaling
+    s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
+    is active.
+
+    Stops when the certified gap is at most `tol` times max(|f|, dN/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.solvers.spl import SPLProblem, spl
+    >>> Y = np.array([[-1.0], [0.0], [1.0]])
+    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, 1e3)
+    >>> result = spl(problem, max_iter=100, tol=1e-9)
+    >>> result.converged, result.state.expected.round(3)
+    (True, array([1., 1.]))
+    """
+    problem = with_hard_floor(problem)
+    n, d = len(problem.Y), problem.n_components
+    scaling = 1 / np.sqrt(d / 2 * (4 * problem.phi / d) ** 2 + 1 / problem.slack)
+    start_time = time.perf_counter()
+    history: list[float] = []
+    n_evaluations = 0
+    best: SPLState | None = None
+    gap = np.inf
+
+    def negative(u: Floats) -> tuple[float, Floats]:
+        nonlocal best, n_evaluations
+        state = evaluate(problem, scaling * u)
+        n_evaluations += 1
+        if best is None or state.objective > best.objective:
+            best = state
+        return -state.objective, -scaling * state.gradient
+
+    def certify(intermediate_result: optimize.OptimizeResult | None = None) -> None:
+        nonlocal gap
+        assert best is not None
+        gap = max(optimality_gap(problem, best), 0.0)
+        history.append(best.objective)
+        if callback is not None:
+            elapsed = time.perf_counter() - start_time
+            relative = gap / max(abs(best.objective), d * n / 2)
+            callback(Progress(len(history) - 1, max_iter, best.objective, relative, elapsed))
+        if gap <= tol * max(abs(best.objective), d * n / 2):
+            raise StopIteration
+
+    u = start(problem) / scaling
+    negative(u)
+    try:
+        certify()
+    except StopIteration:
+        pass
+    else:
+        optimize.minimize(
+            negative,
+            u,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=optimize.Bounds(0.0, np.inf),
+            callback=certify,
+            options={"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0,
+                     "gtol": 0.0},
+        )
+    assert best is not None
+    relative = gap / max(abs(best.objective), d * n / 2)
+    return SPLResult(
+        best, gap, history, len(history) - 1, n_evaluations, relative, relative <= tol
+    )
+
+
+def with_hard_floor(problem: SPLProblem) -> SPLProblem:
+    """With slack = ∞, the problem with distances of zero lifted off zero."""
+    if np.isfinite(problem.slack) or len(problem.phi) == 0:
+        return problem
+    floor = HARD_FLOOR * float(np.median(problem.phi))
+    phi = np.maximum(problem.phi, floor if floor > 0 else HARD_FLOOR)
+    return SPLProblem(
+        problem.Y, problem.edges, phi, problem.n_components, problem.gamma, problem.slack
+    )
+
+
+def start(problem: SPLProblem) -> Floats:
+    """Weights that would be optimal if every edge took an equal share of the resistance."""
+    a = np.full(len(problem.phi), problem.n_components / 2 * edge_share(problem))
+    return maximise_edgewise(a, problem.phi, problem.slack)
+
+
+def edge_share(problem: SPLProblem) -> float:
+    """The mean of s_e·b_eᵀQ⁻¹b_e over the edges, at most (N − 1)/E by Foster's theorem."""
+    return (len(problem.Y) - 1) / max(len(problem.phi), 1)
+
+
+def maximise_edgewise(a: Floats, phi: Floats, slack: float) -> Floats:
+    """argmax over s > 0 of a·log s − 2φs − s²/(2·slack)."""
+    if np.isinf(slack):
+        return a / (2 * phi)
+    return a / (phi + np.sqrt(phi**2 + a / slack))
+
+
+def squared_distances(Y: Floats, edges: Ints) -> Floats:
+    """φ_e = ‖y_i − y_j‖², from differences, in blocks."""
+    phi = np.empty(len(edges))
+    step = max(1, 2**22 // Y.shape[1])
+    for first in range(0, len(edges), step):
+        i, j = edges[first : first + step].T
+        difference = Y[i] - Y[j]
+        phi[first : first + step] = np.einsum("ij,ij->i", difference, difference)
+    return phi
+
+
+def posterior_covariance(problem: SPLProblem, s: Floats) -> Floats:
+    """Row covariance Σ = (4L + (γ+1)I)⁻¹ of the posterior (`eq:post`)."""
+    L = laplacian(problem.edges, len(problem.Y), s).toarray()
+    precision = 4 * L + (problem.gamma + 1) * np.eye(len(L))
+    return linalg.cho_solve(linalg.cho_factor(precision), np.eye(len(L)))
