@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.floating[Any]]
+Floats: TypeAlias = NDArray[Any]
 Ints: TypeAlias = NDArray[np.integer[Any]]
 Bools: TypeAlias = NDArray[np.bool_]
-# SciPy ships no types; a sparse matrix or array of any format.
+# SciPy's sparse containers carry no types.
 Sparse: TypeAlias = Any
+Matrix: TypeAlias = Any  # dense or sparse

@@ -1,6 +1,6 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
-from numbers import Integral
+import math
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from .solvers.pca import n_components_for
 
 def resolve_n_components(n_components: int | float, Y: CentredRows) -> int:
     """The number of components: as given, or enough for the given fraction of energy."""
-    if not isinstance(n_components, Integral):
+    if not isinstance(n_components, int | np.integer):
         return n_components_for(Y, float(n_components))
     limit = min(Y.n_rows, Y.n_features)
     if n_components > limit:
@@ -56,7 +56,7 @@ def resolve_n_centers(n_centers: int | str | None, n_samples: int) -> int:
     if isinstance(n_centers, str):
         if n_samples <= 100:
             return n_samples
-        return round(200 * np.log(n_samples) / (np.log(n_samples) + np.log(100)))
+        return round(200 * math.log(n_samples) / (math.log(n_samples) + math.log(100)))
     if n_centers > n_samples:
         raise ValueError(
             f"n_centers={n_centers} must be at most n_samples={n_samples}; lower n_centers, "
@@ -73,7 +73,7 @@ def check_init(init: Floats, n_centers: int | str | None, n_components: int) -> 
             f"init has shape {init.shape} but must be (n_centers, n_components) with "
             f"n_components={n_components}; give one row per starting centre."
         )
-    if isinstance(n_centers, Integral) and len(init) != n_centers:
+    if isinstance(n_centers, int | np.integer) and len(init) != n_centers:
         raise ValueError(
             f"init has {len(init)} rows but n_centers={n_centers}; they must agree: "
             'set n_centers="auto" to take as many centres as init has rows.'

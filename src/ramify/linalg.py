@@ -13,8 +13,8 @@ N_GUARDS = 2
 
 
 def top_eigenvectors(
-    apply: Apply, start: Floats, n_components: int, *, rtol: float = 1e-11
-) -> tuple[Floats, Floats]:
+    apply: Apply, start: Floats, n_components: int, *, rtol: float = 1e-10
+) -> tuple[Floats, Floats, Floats]:
     """Leading eigenpairs of a symmetric positive semidefinite operator.
 
     Rayleigh–Ritz in a growing block Krylov space. It contains `start` from the beginning,
@@ -39,13 +39,16 @@ def top_eigenvectors(
     values : array of shape (n_components,)
         In descending order.
     vectors : array of shape (n, n_components)
+    coefficients : array of shape (m, n_components)
+        The vectors in terms of all the m columns that were passed to `apply`, in order: what
+        `apply` computed of these on the way need not be computed again for the vectors.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ramify.linalg import top_eigenvectors
     >>> A = np.diag([1.0, 5.0, 3.0])
-    >>> values, vectors = top_eigenvectors(lambda V: A @ V, np.eye(3)[:, :1], 1)
+    >>> values, vectors, _ = top_eigenvectors(lambda V: A @ V, np.eye(3)[:, :1], 1)
     >>> values.round(6), np.abs(vectors.ravel()).round(6)
     (array([5.]), array([0., 1., 0.]))
     """
@@ -56,23 +59,22 @@ def top_eigenvectors(
     while True:
         H = V.T @ AV
         values, vectors = linalg.eigh((H + H.T) / 2)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        block = vectors[:, : n_components + N_GUARDS]
-        ritz = V @ block
-        residual = AV @ block - ritz * values[: block.shape[1]]
+        values, vectors = values[::-1], vectors[:, ::-1][:, : n_components + N_GUARDS]
+        ritz = V @ vectors
+        residual = AV @ vectors - ritz * values[: vectors.shape[1]]
         size = np.linalg.norm(residual, axis=0)
         scale = max(float(values[0]), np.finfo(float).tiny)
-        settled = (size[:n_components] <= rtol * scale).all()
-        # A guard that may still rise above the wanted ones has to be followed further.
-        rival = values[n_components : block.shape[1]] + size[n_components:]
-        below = (rival <= values[n_components - 1] + rtol * scale).all()
-        if V.shape[1] == n or (settled and below):
+        unsettled = size > rtol * scale
+        # A guard matters only while it may still rise above the wanted eigenvalues.
+        rival = values[n_components : vectors.shape[1]] + size[n_components:]
+        unsettled[n_components:] &= rival > values[n_components - 1]
+        if V.shape[1] == n or not unsettled.any():
             break
-        new = extend_basis(V, residual)[:, V.shape[1] :]
+        new = extend_basis(V, residual[:, unsettled])[:, V.shape[1] :]
         if new.shape[1] == 0:
             break
         V, AV = np.hstack([V, new]), np.hstack([AV, apply(new)])
-    return values[:n_components], np.linalg.qr(ritz[:, :n_components])[0]
+    return values[:n_components], ritz[:, :n_components], vectors[:, :n_components]
 
 
 def extend_basis(V: Floats, new: Floats) -> Floats:
@@ -111,7 +113,7 @@ def column_signs(W: Floats) -> Floats:
 
 
 def block_cg(
-    apply: Apply, B: Floats, precondition: Apply, *, rtol: float = 1e-13, max_iter: int = 1000
+    apply: Apply, B: Floats, precondition: Apply, *, rtol: float = 1e-12, max_iter: int = 1000
 ) -> Floats:
     """Preconditioned conjugate gradients for several right-hand sides at once.
 

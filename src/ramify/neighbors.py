@@ -4,10 +4,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
-from ._typing import Floats, Ints, Sparse
+from ._typing import Ints, Matrix, Sparse
 
 
-def neighbor_edges(X: Floats | Sparse, n_neighbors: int) -> Ints:
+def neighbor_edges(X: Matrix, n_neighbors: int) -> Ints:
     """Edges of the union-symmetrised k-nearest-neighbour graph, each as (i, j) with i < j.
 
     Examples

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import linalg, sparse
 
-from ._typing import Floats, Ints, Sparse
+from ._typing import Floats, Ints, Matrix
 
 # Up to this many numbers a centred copy in double precision is kept (128 MiB).
 MAX_COPIED = 2**24
@@ -35,7 +35,7 @@ class CentredRows:
     10.0
     """
 
-    def __init__(self, X: Floats | Sparse):
+    def __init__(self, X: Matrix):
         self.n_rows, self.n_features = X.shape
         self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         self.basis: Floats | None = None
@@ -78,7 +78,7 @@ class CentredRows:
             return self.dense(rows) @ W
         return np.concatenate([self.dense(block) @ W for block in self.blocks()])
 
-    def weigh(self, V: Floats | Sparse, rows: slice = slice(None)) -> Floats:
+    def weigh(self, V: Matrix, rows: slice = slice(None)) -> Floats:
         """V.T @ Y[rows], for dense or sparse V with one row per row of Y[rows]."""
         if self._is_sparse:
             product = V.T @ self._X[rows]
@@ -124,7 +124,7 @@ class CentredRows:
         return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
 
 
-def row_keys(X: Floats | Sparse) -> Ints:
+def row_keys(X: Matrix) -> Ints:
     """A 64-bit key per row that depends on its values alone, not on where it stands.
 
     Sorting by it gives an order that a permutation of the rows does not change. Dense and

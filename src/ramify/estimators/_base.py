@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, RealNotInt, validate_parameter_constraints
-from .._typing import Floats, Ints, Sparse
+from .._typing import Floats, Ints, Matrix
 from .._validation import check_embedding
 from ..linalg import column_signs, complete_basis
 from ..rows import CentredRows, row_keys
@@ -52,7 +52,7 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         "callback": [callable, None],
     }
 
-    def _validated(self, X: Any) -> Floats | Sparse:
+    def _validated(self, X: Any) -> Matrix:
         """Parameters and training data, checked."""
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
@@ -76,9 +76,7 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         embedding : array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         placed = np.empty((X.shape[0], len(self.components_)))
         with threadpool_limits(limits=1):
             for start in range(0, len(placed), BLOCK):
@@ -106,14 +104,14 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         original = X @ self._reconstruction() + self.mean_
         return original.astype(X.dtype, copy=False)
 
-    def _project(self, X: Floats | Sparse) -> Floats:
+    def _project(self, X: Matrix) -> Floats:
         """(X − mean)W, by the same sums for one row as for many."""
         W = self.components_.T.astype(np.float64)
         if hasattr(X, "tocsr"):
             return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
         return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
 
-    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+    def _place(self, projected: Floats, X: Matrix) -> Floats:
         raise NotImplementedError
 
     def _reconstruction(self) -> Floats:

@@ -44,5 +44,7 @@ def finish(name: str, verbose: int, n_iter: int, converged: bool, seconds: float
     if verbose:
         outcome = "converged" if converged else "stopped"
         start = "\n" if sys.stderr.isatty() else ""
-        print(f"{start}{name} {outcome} after {n_iter} iterations in {seconds:.1f} s.",
-              file=sys.stderr)
+        print(
+            f"{start}{name} {outcome} after {n_iter} iterations in {seconds:.1f} s.",
+            file=sys.stderr,
+        )

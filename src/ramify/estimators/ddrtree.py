@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
-from .._typing import Floats, Sparse
+from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers, resolve_n_components
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..rows import CentredRows, row_keys
-from ..solvers.ddrtree import MAX_DENSE, assign, ddrtree
+from ..solvers.ddrtree import MAX_CDIST, assign, ddrtree
 from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ._base import StructureLearner
@@ -60,7 +60,8 @@ class DDRTree(StructureLearner):
     sigma : float or "auto", default="auto"
         Width σ > 0 of the assignments, in squared units of the data. "auto" is the mean squared
         distance, in the principal components that the fit starts from, of the samples to
-        their nearest starting centre; with one centre per sample, to the nearest other one.
+        their nearest starting centre (`spread_around`); with one centre per sample, to the
+        nearest other sample.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
         then not used.
@@ -68,9 +69,9 @@ class DDRTree(StructureLearner):
         Starting centres in the principal components (signs as in ``components_``: the entry of
         largest size is positive). None starts from k-means, or with one centre per sample from
         the samples.
-    max_iter : int, default=100
+    max_iter : int, default=200
         Most iterations to run.
-    tol : float, default=1e-6
+    tol : float, default=1e-5
         Stop when the objective changes by at most ``tol`` times the energy of the data from
         one iteration to the next; 0 runs all ``max_iter`` iterations.
     random_state : int, RandomState or None, default=None
@@ -139,8 +140,8 @@ class DDRTree(StructureLearner):
         sigma: float | str = "auto",
         assignment: str = "soft",
         init: Any = None,
-        max_iter: int = 100,
-        tol: float = 1e-6,
+        max_iter: int = 200,
+        tol: float = 1e-5,
         random_state: Any = None,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -179,8 +180,9 @@ class DDRTree(StructureLearner):
             d = resolve_n_components(self.n_components, Y)
             W, rank = principal_axes(Y, d)
             W = W[:, : max(rank, 1)] * column_signs(Y.lift(W[:, : max(rank, 1)]))
-            C, spread = self._starting_centers(Y.project(W), d)
-            self.sigma_ = self._resolve_sigma(spread)
+            Z = Y.project(W)
+            C = self._starting_centers(Z, d)
+            self.sigma_ = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
                     Y,
@@ -215,30 +217,28 @@ class DDRTree(StructureLearner):
         Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
         return sparse.csr_array(assign(Z, C, self.sigma_, KDTree(C)))
 
-    def _starting_centers(self, Z: Floats, n_components: int) -> tuple[Floats | None, float]:
-        """Centres (None for one per sample) and the mean squared distance to the nearest."""
+    def _starting_centers(self, Z: Floats, n_components: int) -> Floats | None:
+        """Centres in the principal components; None for one per sample."""
         if self.init is not None:
-            C = check_init(self.init, self.n_centers, n_components)[:, : Z.shape[1]]
-        else:
-            n_centers = resolve_n_centers(self.n_centers, len(Z))
-            if n_centers == len(Z):
-                return None, float(np.mean(KDTree(Z).query(Z, k=[2])[0] ** 2))
-            # Rows come sorted by their keys: the first ones are a random sample.
-            sample = Z[: SAMPLES_PER_CENTER * n_centers]
-            seed = check_random_state(self.random_state)
-            means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
-            C = means.fit(sample).cluster_centers_
-        return C, float(np.mean(KDTree(C).query(Z)[0] ** 2))
+            return check_init(self.init, self.n_centers, n_components)[:, : Z.shape[1]]
+        n_centers = resolve_n_centers(self.n_centers, len(Z))
+        if n_centers == len(Z):
+            return None
+        # Rows come sorted by their keys: the first ones are a random sample.
+        sample = Z[: SAMPLES_PER_CENTER * n_centers]
+        seed = check_random_state(self.random_state)
+        means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
+        return np.asarray(means.fit(sample).cluster_centers_)
 
-    def _resolve_sigma(self, spread: float) -> float:
+    def _resolve_sigma(self, Z: Floats, C: Floats) -> float:
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
             # Points without any spread leave nothing to tell centres apart by.
-            return spread if spread > 0 else 1.0
+            return spread_around(Z, C) or 1.0
         return float(self.sigma)
 
-    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+    def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Minimiser of a new point's own terms of the objective, W and C staying put.
 
         z = [Wᵀy + γ·Σ_k r_k(z)·c_k]/(1 + γ), iterated from Wᵀy; every step lowers the objective.
@@ -248,7 +248,7 @@ class DDRTree(StructureLearner):
         kdtree = KDTree(C)
         if self.sigma_ == 0:
             return (projected + gamma * C[kdtree.query(projected)[1]]) / (1 + gamma)
-        search = kdtree if len(C) > MAX_DENSE else None
+        search = kdtree if len(C) > MAX_CDIST else None
         Z = projected.copy()
         scale = FIXED_POINT_RTOL * max(float(np.abs(C).max()), np.sqrt(self.sigma_))
         moving = np.arange(len(Z))
@@ -262,3 +262,26 @@ class DDRTree(StructureLearner):
             if len(moving) == 0:
                 break
         return Z
+
+
+def spread_around(Z: Floats, C: Floats) -> float:
+    """Mean squared distance of points to the nearest centre that stands without them.
+
+    A centre is the mean of the m points nearest to it; without one of them it would be m/(m−1)
+    times as far from that point. For many points per centre this is the plain mean squared
+    distance to the nearest centre; for one point per centre, to the nearest other point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.estimators.ddrtree import spread_around
+    >>> points = np.array([[0.0], [1.0], [3.0]])
+    >>> spread_around(points, points)  # (1 + 1 + 4)/3
+    2.0
+    """
+    distance, index = KDTree(C).query(Z, k=[1, 2])
+    size = np.bincount(index[:, 0], minlength=len(C))[index[:, 0]]
+    factor = np.divide(size, size - 1, out=np.full(len(Z), np.inf), where=size > 1)
+    with np.errstate(invalid="ignore"):
+        own = np.nan_to_num(factor * distance[:, 0], nan=np.inf)
+    return float(np.mean(np.minimum(own, distance[:, 1]) ** 2))

@@ -9,7 +9,7 @@ from scipy.spatial import KDTree
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
-from .._typing import Floats, Ints, Sparse
+from .._typing import Floats, Ints, Matrix
 from .._validation import resolve_n_components
 from ..graph import adjacency
 from ..rows import CentredRows, row_keys
@@ -156,7 +156,7 @@ class DRTree(StructureLearner):
         self.labels_ = np.arange(n)
         self.assignments_ = sparse.eye_array(n, format="csr")
 
-    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+    def _place(self, projected: Floats, X: Matrix) -> Floats:
         """The best place for one more leaf of the tree, all other points staying put.
 
         Hanging at node j it is z = (Wᵀy + λz_j)/(1 + λ), at a cost of λ/(1 + λ)·‖Wᵀy − z_j‖²: the

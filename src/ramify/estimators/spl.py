@@ -10,12 +10,13 @@ from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
-from .._typing import Floats, Ints, Sparse
+from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors, resolve_n_components
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, row_keys
+from ..solvers.record import Callback
 from ..solvers.spl import (
     SPLProblem,
     edge_share,
@@ -24,7 +25,6 @@ from ..solvers.spl import (
     spl,
     squared_distances,
 )
-from ..solvers.record import Callback
 from ._base import StructureLearner
 
 
@@ -115,7 +115,10 @@ class SPL(StructureLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither"), Interval(Real, np.inf, None, closed="both")],
+        "C": [
+            Interval(Real, 0, None, closed="neither"),
+            Interval(Real, np.inf, None, closed="both"),
+        ],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
     }
@@ -183,7 +186,7 @@ class SPL(StructureLearner):
             )
             state = result.state
             signs = self._set_axes(Y, state.W, d, X.dtype)
-            Z = np.zeros((n_samples, d))
+            Z: Floats = np.zeros((n_samples, d))
             Z[:, : len(signs)] = problem.ridge * state.QinvYW * signs / self.scale_
             if self.gamma > 0:
                 embedding = self.gamma / (self.gamma + 1) * Z
@@ -204,13 +207,11 @@ class SPL(StructureLearner):
             self._warn_inactive(problem)
         return self
 
-    def fit_transform(
-        self, X: Any, y: Any = None, *, neighbors: Sparse | None = None
-    ) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Sparse | None = None) -> Floats:
         """Learn the embedding and return it; see `fit`."""
         return self.fit(X, neighbors=neighbors).embedding_
 
-    def _candidate_edges(self, X: Floats | Sparse, neighbors: Sparse | None) -> Ints:
+    def _candidate_edges(self, X: Matrix, neighbors: Sparse | None) -> Ints:
         if neighbors is not None:
             return graph_edges(check_neighbors(neighbors, X.shape[0]))
         check_n_neighbors(self.n_neighbors, X.shape[0])
@@ -235,7 +236,7 @@ class SPL(StructureLearner):
             stacklevel=3,
         )
 
-    def _place(self, projected: Floats, X: Floats | Sparse) -> Floats:
+    def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Posterior mean of one more sample, tied to its nearest training samples.
 
         These stay put. The weight of each tie is the optimal one for a sample whose edges take
@@ -244,7 +245,7 @@ class SPL(StructureLearner):
         distance, index = self._search.kneighbors(X)
         phi = (distance.astype(np.float64) * self.scale_) ** 2
         if np.isinf(self.C):
-            phi = np.maximum(phi, np.finfo(float).tiny**0.5)
+            phi = np.maximum(phi, np.finfo(float).tiny ** 0.5)
         share = len(self.components_) / 2 * self._edge_share
         s = maximise_edgewise(np.full(phi.shape, share), phi, float(self.C))
         pull = np.einsum("ik,ikj->ij", s, self.embedding_[index].astype(np.float64))

@@ -8,17 +8,21 @@ from scipy import linalg, sparse
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-from .._typing import Floats, Ints, Sparse
+from .._typing import Floats, Ints, Matrix, Sparse
 from ..graph import euclidean_spanning_tree, laplacian, tree_solver
-from ..linalg import block_cg, top_eigenvectors
+from ..linalg import Apply, block_cg, top_eigenvectors
 from ..rows import CentredRows
 from .record import Callback, TreeResult, Watch
 
 # exp(-36) is 2e-16: a centre farther than the nearest one by this many σ (in squared
 # distance) has a weight that double precision cannot tell from zero.
 CUTOFF = 36.0
-# Up to this many centres everything of size K×K is dense.
-MAX_DENSE = 500
+# Up to this many centres a matrix of size K×K may be formed and factorised.
+MAX_DENSE = 4000
+# Up to this many centres all distances are computed; beyond, a k-d tree finds the near ones.
+MAX_CDIST = 4000
+# Up to this many centres assignments are dense.
+MIN_SPARSE = 64
 # Assignments of more than this many entries are recomputed instead of kept (256 MiB).
 MAX_KEPT = 2**25
 
@@ -35,7 +39,7 @@ def ddrtree(
     tol: float,
     callback: Callback | None = None,
 ) -> TreeResult:
-    """Algorithm 2: minimise over W, Z, C, a tree S and assignments R
+    """Algorithm 2: minimise over W, Z, C, a tree S and assignments R.
 
         ‖Y − ZWᵀ‖² + λ·Tr(CᵀLC) + γ·[Σ r_ik‖z_i − c_k‖² + σ·Σ r_ik log r_ik]
 
@@ -82,26 +86,32 @@ class Assignments:
     """What the updates need of R: its sums over the points, and R itself block by block."""
 
     counts: Floats  # Γ = diag(1ᵀR)
-    overlap: Floats | Sparse  # RᵀR
     RtY: Floats  # RᵀY
     negative_entropy: float  # Σ r log r
-    block: Callable[[slice], Floats | Sparse]
+    overlap: Apply  # B ↦ RᵀR·B
+    overlap_matrix: Matrix | None  # RᵀR, where forming it is cheaper than applying it
     blocks: list[slice]
+    block: Callable[[slice], Matrix]
 
 
 def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> Assignments:
     """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
     n_centers = len(C)
-    kdtree = KDTree(C) if n_centers > MAX_DENSE else None
-    blocks = list(Y.blocks(min(n_centers, MAX_DENSE)))
-    kept: dict[int, Floats | Sparse] = {}
+    kdtree = KDTree(C) if n_centers > MAX_CDIST else None
+    blocks = list(Y.blocks(min(n_centers, MAX_CDIST)))
+    kept: dict[int, Matrix] = {}
     counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
-    overlap: Floats | Sparse = 0.0
-    negative_entropy, n_kept = 0.0, 0
+    overlap_matrix: Matrix | None = None
+    negative_entropy, n_kept, forms_matrix = 0.0, 0, False
     for rows in blocks:
         R = assign(Z[rows], C, sigma, kdtree)
+        if rows.start == 0:
+            per_row = R.size / (rows.stop - rows.start)
+            forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
+        if forms_matrix:
+            product = R.T @ R
+            overlap_matrix = product if overlap_matrix is None else overlap_matrix + product
         counts += np.asarray(R.sum(axis=0)).ravel()
-        overlap = overlap + R.T @ R
         RtY += Y.weigh(R, rows)
         weights = R.data if sparse.issparse(R) else R[R > 0]
         negative_entropy += float(weights @ np.log(weights))
@@ -109,19 +119,35 @@ def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> As
         if n_kept <= MAX_KEPT:
             kept[rows.start] = R
 
-    def block(rows: slice) -> Floats | Sparse:
-        if rows.start in kept:
-            return kept[rows.start]
-        return assign(Z[rows], C, sigma, kdtree)
+    def block(rows: slice) -> Matrix:
+        return kept[rows.start] if rows.start in kept else assign(Z[rows], C, sigma, kdtree)
 
-    return Assignments(counts, overlap, RtY, negative_entropy, block, blocks)
+    def overlap(B: Floats) -> Floats:
+        if overlap_matrix is not None:
+            return np.asarray(overlap_matrix @ B)
+        return np.asarray(sum(block(rows).T @ (block(rows) @ B) for rows in blocks))
+
+    return Assignments(counts, RtY, negative_entropy, overlap, overlap_matrix, blocks, block)
 
 
-def assign(Z: Floats, C: Floats, sigma: float, kdtree: KDTree | None = None) -> Floats | Sparse:
+def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: float) -> bool:
+    """Whether forming RᵀR costs less than applying R and Rᵀ in every step of the solver.
+
+    Counted in multiplications: a dense product does about 25 in the time in which a sparse
+    one does one; an iteration takes some 100 applications to n_components + 2 columns.
+    """
+    if n_centers > MAX_DENSE:
+        return False
+    form = n_points * n_centers * min(n_centers / 25, per_row)
+    return form + n_centers**3 / 75 < 200 * (n_components + 2) * n_points * per_row
+
+
+def assign(Z: Floats, C: Floats, sigma: float, kdtree: KDTree | None = None) -> Matrix:
     """r_ik ∝ exp(−‖z_i − c_k‖²/σ) (`op:2-R`); one at the nearest centre when σ = 0.
 
-    Dense, or with a k-d tree of the centres sparse: entries that cannot be told from zero
-    beside the largest of their row are left out.
+    Entries that cannot be told from zero beside the largest of their row are left out of
+    a sparse result. It is dense where few would be left out. With a k-d tree of the
+    centres, distances to far centres are not computed at all.
 
     Examples
     --------
@@ -135,11 +161,20 @@ def assign(Z: Floats, C: Floats, sigma: float, kdtree: KDTree | None = None) -> 
         nearest = (kdtree or KDTree(C)).query(Z)[1]
         ones, rows = np.ones(len(Z)), np.arange(len(Z) + 1)
         return sparse.csr_array((ones, nearest, rows), shape=(len(Z), len(C)))
-    if kdtree is None:
-        squared = cdist(Z, C, "sqeuclidean")
-        R = np.exp((squared.min(axis=1, keepdims=True) - squared) / sigma)
+    if kdtree is not None:
+        return assign_sparse(Z, kdtree, sigma)
+    excess = cdist(Z, C, "sqeuclidean")
+    excess -= excess.min(axis=1, keepdims=True)
+    excess /= sigma
+    counts = np.count_nonzero(excess <= CUTOFF, axis=1)
+    if counts.sum() > excess.size / 4 or len(C) <= MIN_SPARSE:
+        R = np.exp(-excess)
         return R / R.sum(axis=1, keepdims=True)
-    return assign_sparse(Z, kdtree, sigma)
+    flat = np.flatnonzero(excess <= CUTOFF)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    weights = np.exp(-excess.ravel()[flat])
+    weights /= np.repeat(np.add.reduceat(weights, starts[:-1]), counts)
+    return sparse.csr_array((weights, flat % len(C), starts), shape=(len(Z), len(C)))
 
 
 def assign_sparse(Z: Floats, kdtree: KDTree, sigma: float) -> Sparse:
@@ -183,36 +218,36 @@ def update_embedding(
     """
     # A centre that nobody uses, with no tree to hold it, stays where it is.
     unused = (R.counts == 0) & (lam == 0)
-    solve_P, solve_M = centre_solvers(R.counts + unused, R.overlap, edges, lam, gamma)
+    solve_P, solve_M = centre_solvers(R, R.counts + unused, edges, lam, gamma)
+    solved: list[Floats] = []
 
     def apply(V: Floats) -> Floats:
-        return (Y.apply_gram(V) + R.RtY.T @ solve_M(R.RtY @ V)) / (1 + gamma)
+        solved.append(solve_M(R.RtY @ V))
+        return (Y.apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
 
-    values, W = top_eigenvectors(apply, W, W.shape[1])
-    RtYW = R.RtY @ W
-    A = solve_M(RtYW)
+    values, W, coefficients = top_eigenvectors(apply, W, W.shape[1])
+    A = np.hstack(solved) @ coefficients  # M⁻¹(RᵀY)W
     Z = np.empty((Y.n_rows, W.shape[1]))
     for rows in R.blocks:
         Z[rows] = (Y.project(W, rows) + R.block(rows) @ A) / (1 + gamma)
-    RtZ = (RtYW + R.overlap @ A) / (1 + gamma)
+    RtZ = (R.RtY @ W + R.overlap(A)) / (1 + gamma)
     C = solve_P(RtZ + unused[:, np.newaxis] * C)
     return W, Z, C, float(values.sum())
 
 
 def centre_solvers(
-    counts: Floats, overlap: Floats | Sparse, edges: Ints, lam: float, gamma: float
-) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    R: Assignments, counts: Floats, edges: Ints, lam: float, gamma: float
+) -> tuple[Apply, Apply]:
     """Maps B ↦ P⁻¹B and B ↦ M⁻¹B.
 
     RᵀR ⪯ Γ ⪯ P, so the eigenvalues of P⁻¹M lie in [1/γ, (1+γ)/γ] whatever the data: with P, a
     tree plus a diagonal that is solved exactly, conjugate gradients need few steps.
     """
-    if len(counts) > MAX_DENSE:
-        solve_P = tree_solver(edges, lam / gamma, counts)
-        P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
-        M = ((1 + gamma) / gamma * P - overlap).tocsr()
-        return solve_P, lambda B: block_cg(lambda V: M @ V, B, solve_P)
-    P = lam / gamma * laplacian(edges, len(counts)).toarray() + np.diag(counts)
-    dense = overlap.toarray() if sparse.issparse(overlap) else overlap
-    factor_P, factor_M = linalg.cho_factor(P), linalg.cho_factor((1 + gamma) / gamma * P - dense)
-    return lambda B: linalg.cho_solve(factor_P, B), lambda B: linalg.cho_solve(factor_M, B)
+    solve_P = tree_solver(edges, lam / gamma, counts)
+    P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
+    weighted = (1 + gamma) / gamma * P
+    if R.overlap_matrix is None:
+        return solve_P, lambda B: block_cg(lambda V: weighted @ V - R.overlap(V), B, solve_P)
+    M = weighted.toarray() - R.overlap_matrix
+    factor = linalg.cho_factor(M, overwrite_a=True)
+    return solve_P, lambda B: linalg.cho_solve(factor, B)

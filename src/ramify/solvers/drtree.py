@@ -62,5 +62,11 @@ def update_embedding(
     is ‖Y‖² minus the sum of the eigenvalues, which is the third value returned.
     """
     solve = tree_solver(edges, lam, np.ones(Y.n_rows))
-    values, W = top_eigenvectors(lambda V: Y.weigh(solve(Y.project(V))).T, W, W.shape[1])
-    return W, solve(Y.project(W)), float(values.sum())
+    solved: list[Floats] = []
+
+    def apply(V: Floats) -> Floats:
+        solved.append(solve(Y.project(V)))
+        return Y.weigh(solved[-1]).T
+
+    values, W, coefficients = top_eigenvectors(apply, W, W.shape[1])
+    return W, np.hstack(solved) @ coefficients, float(values.sum())

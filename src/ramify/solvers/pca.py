@@ -33,7 +33,7 @@ def principal_axes(Y: CentredRows, n_components: int) -> tuple[Floats, int]:
         values, W = values[::-1], W[:, ::-1]
     else:
         start = complete_basis(np.empty((Y.n_dims, 0)), n_kept)
-        values, W = top_eigenvectors(Y.apply_gram, start, n_kept)
+        values, W, _ = top_eigenvectors(Y.apply_gram, start, n_kept)
     rank = int((values > RANK_RTOL * max(values[0], 0.0)).sum())
     return complete_basis(np.ascontiguousarray(W), n_kept), rank
 
@@ -55,10 +55,11 @@ def n_components_for(Y: CentredRows, fraction: float) -> int:
         kept = np.cumsum(np.maximum(values, 0.0)) / max(Y.energy, np.finfo(float).tiny)
         return int(min(np.searchsorted(kept, fraction, side="right") + 1, Y.n_dims))
     limit = min(Y.n_rows, Y.n_dims)
-    size, start = 32, np.empty((Y.n_dims, 0))
+    size = 32
+    start: Floats = np.empty((Y.n_dims, 0))
     while True:
         size = min(size, limit)
-        values, start = top_eigenvectors(Y.apply_gram, complete_basis(start, size), size)
+        values, start, _ = top_eigenvectors(Y.apply_gram, complete_basis(start, size), size)
         kept = np.cumsum(np.maximum(values, 0.0)) / Y.energy
         if kept[-1] > fraction or size == limit:
             return int(min(np.searchsorted(kept, fraction, side="right") + 1, size))

@@ -226,14 +226,17 @@ def spl(
             method="L-BFGS-B",
             bounds=optimize.Bounds(0.0, np.inf),
             callback=certify,
-            options={"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "ftol": 0.0,
-                     "gtol": 0.0},
+            options={
+                "maxiter": max_iter,
+                "maxfun": 20 * max_iter,
+                "maxcor": 20,
+                "ftol": 0.0,
+                "gtol": 0.0,
+            },
         )
     assert best is not None
     relative = gap / max(abs(best.objective), d * n / 2)
-    return SPLResult(
-        best, gap, history, len(history) - 1, n_evaluations, relative, relative <= tol
-    )
+    return SPLResult(best, gap, history, len(history) - 1, n_evaluations, relative, relative <= tol)
 
 
 def with_hard_floor(problem: SPLProblem) -> SPLProblem:
@@ -259,7 +262,7 @@ def edge_share(problem: SPLProblem) -> float:
 
 
 def maximise_edgewise(a: Floats, phi: Floats, slack: float) -> Floats:
-    """argmax over s > 0 of a·log s − 2φs − s²/(2·slack)."""
+    """Maximiser over s > 0 of a·log s − 2φs − s²/(2·slack)."""
     if np.isinf(slack):
         return a / (2 * phi)
     return a / (phi + np.sqrt(phi**2 + a / slack))

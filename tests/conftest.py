@@ -1,0 +1,20 @@
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ramify", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("ramify")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def branching(n_samples, n_features, *, noise=0.25, n_branches=3, seed=0):
+    """Simulated points on straight branches that leave the origin, with Gaussian noise."""
+    rng = np.random.default_rng(seed)
+    directions = np.linalg.qr(rng.normal(size=(n_features, n_branches)))[0].T
+    branch = rng.integers(n_branches, size=n_samples)
+    time = rng.uniform(size=(n_samples, 1))
+    return 3 * time * directions[branch] + noise * rng.normal(size=(n_samples, n_features))
