@@ -101,3 +101,39 @@ def drtree_alternation(Y, d, *, lam, n_iter):
 def align(A, B):
     """B with the signs of its columns changed to fit A."""
     return B * np.where(np.sum(A * B, axis=0) < 0, -1.0, 1.0)
+
+
+def spl_objective(Y, edges, phi, s, d, gamma, slack):
+    """`op:ebi-SW` as printed, sums over ordered pairs, W at its optimum."""
+    N = len(Y)
+    L = dense_laplacian(edges, N, s)
+    S = np.diag(np.diag(L)) - L
+    A = (gamma + 1) * np.eye(N) + 4 * L
+    Phi = np.zeros((N, N))
+    Phi[edges[:, 0], edges[:, 1]] = Phi[edges[:, 1], edges[:, 0]] = phi
+    captured = np.linalg.eigvalsh(Y.T @ np.linalg.solve(A, Y))[::-1][:d].sum()
+    return (
+        d / 2 * np.linalg.slogdet(A)[1]
+        - np.sum(S * Phi)
+        - np.sum(S**2) / (4 * slack)
+        - gamma**2 / 2 * captured
+    )
+
+
+def spl_algorithm_1(Y, edges, phi, d, gamma, slack, n_iter):
+    """Algorithm 1: projected subgradient ascent with steps 1/t, from S = 0."""
+    N = len(Y)
+    B = np.zeros((len(edges), N))
+    B[np.arange(len(edges)), edges[:, 0]] = 1
+    B[np.arange(len(edges)), edges[:, 1]] = -1
+    s = np.zeros(len(edges))
+    best = -np.inf
+    for t in range(1, n_iter + 1):
+        best = max(best, spl_objective(Y, edges, phi, s, d, gamma, slack))
+        Qinv = np.linalg.inv(B.T @ (s[:, None] * B) + (gamma + 1) / 4 * np.eye(N))
+        W = np.linalg.eigh(Y.T @ Qinv @ Y)[1][:, ::-1][:, :d]
+        P = Y @ W @ W.T @ Y.T @ Qinv
+        G = Qinv.T @ (d * np.eye(N) + gamma**2 / 4 * P)
+        gradient = np.einsum("ei,ij,ej->e", B, G, B) / 2 - s / slack - 2 * phi
+        s = np.maximum(s + gradient / t, 0)
+    return max(best, spl_objective(Y, edges, phi, s, d, gamma, slack))

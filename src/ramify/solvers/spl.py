@@ -236,7 +236,7 @@ def spl(
         )
     assert best is not None
     relative = gap / max(abs(best.objective), d * n / 2)
-    return SPLResult(best, gap, history, len(history) - 1, n_evaluations, relative, relative <= tol)
+    return SPLResult(best, gap, history, len(history) - 1, n_evaluations, relative, bool(relative <= tol))
 
 
 def with_hard_floor(problem: SPLProblem) -> SPLProblem:

@@ -1,0 +1,267 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.spatial import KDTree
+from sklearn.cluster import KMeans
+
+import ramify.solvers.ddrtree as module
+from ramify.graph import euclidean_spanning_tree, laplacian
+from ramify.rows import CentredRows
+from ramify.solvers.ddrtree import (
+    assign,
+    centre_solvers,
+    ddrtree,
+    update_assignments,
+    update_embedding,
+)
+from ramify.solvers.drtree import drtree
+from ramify.solvers.pca import principal_axes
+
+from .. import oracles
+from ..conftest import branching
+
+PATHS = {
+    "matrix": {},
+    "sparse matrix": {"MIN_SPARSE": 1},
+    "operator": {"MIN_SPARSE": 1, "MAX_DENSE": 1},
+    "k-d tree": {"MIN_SPARSE": 1, "MAX_DENSE": 1, "MAX_CDIST": 1},
+    "recomputed": {"MIN_SPARSE": 1, "MAX_KEPT": 0},
+}
+
+
+@pytest.fixture(params=PATHS)
+def path(request, monkeypatch):
+    """Every way through the solver that the size of a problem may choose."""
+    for name, value in PATHS[request.param].items():
+        monkeypatch.setattr(module, name, value)
+
+
+def problem(n_samples, n_features, n_centers, *, seed=0):
+    X = branching(n_samples, n_features, seed=seed)
+    Y = CentredRows(X)
+    W, _ = principal_axes(Y, 2)
+    C = None
+    if n_centers is not None:
+        C = KMeans(n_centers, n_init=1, random_state=0).fit(Y.project(W)).cluster_centers_
+    return X - X.mean(axis=0), Y, W, C
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("sigma", [0.1, 1e-3, 0.0], ids=["soft", "narrow", "hard"])
+@pytest.mark.parametrize("n_centers", [None, 12], ids=["K=N", "K<N"])
+@pytest.mark.parametrize("n_features", [5, 90], ids=["D<N", "D>N"])
+@pytest.mark.parametrize("lam", [3.0, 40.0])
+def test_ddrtree_is_algorithm_2(n_features, n_centers, sigma, lam):
+    dense, Y, W, C = problem(50, n_features, n_centers)
+    parameters = {"lam": lam, "gamma": 10.0, "sigma": sigma}
+    result = ddrtree(Y, W, C, max_iter=10, tol=0, **parameters)
+
+    # The oracle's principal axes may have other signs than ours.
+    axes = np.linalg.svd(dense, full_matrices=False)[2][:2].T
+    flips = np.sign(np.sum(axes * Y.lift(W), axis=0))
+    oW, oZ, oC, edges, history = oracles.ddrtree_algorithm_2(
+        dense, 2, None if C is None else C * flips, n_iter=10, **parameters
+    )
+    np.testing.assert_allclose(result.Z, oracles.align(result.Z, oZ), atol=1e-8)
+    np.testing.assert_allclose(result.C, oracles.align(result.C, oC), atol=1e-8)
+    np.testing.assert_allclose(Y.lift(result.W), oracles.align(Y.lift(result.W), oW), atol=1e-8)
+    np.testing.assert_allclose(result.history, history, rtol=1e-10)
+    assert set(map(tuple, result.edges)) == set(map(tuple, edges))
+
+
+@pytest.mark.usefixtures("path")
+@given(
+    n_samples=st.integers(4, 40),
+    n_features=st.integers(2, 50),
+    n_centers=st.one_of(st.none(), st.integers(1, 4)),
+    lam=st.floats(0, 1e4),
+    gamma=st.floats(1e-2, 1e3),
+    sigma=st.one_of(st.just(0.0), st.floats(1e-6, 1e3)),
+    seed=st.integers(0, 1000),
+)
+def test_ddrtree_objective_never_rises(
+    n_samples, n_features, n_centers, lam, gamma, sigma, seed
+):
+    X = np.random.default_rng(seed).normal(size=(n_samples, n_features))
+    Y = CentredRows(X)
+    W, rank = principal_axes(Y, 2)
+    W = W[:, :rank]
+    C = None if n_centers is None else Y.project(W)[:n_centers]
+    result = ddrtree(Y, W, C, lam=lam, gamma=gamma, sigma=sigma, max_iter=8, tol=0)
+    scale = np.maximum(np.abs(result.history[:-1]), Y.energy)
+    assert (np.diff(result.history) <= 1e-10 * scale).all()
+    np.testing.assert_allclose(result.W.T @ result.W, np.eye(rank), atol=1e-9)
+    assert len(result.edges) == len(result.C) - 1
+
+
+def test_history_is_the_objective_at_the_last_iterates():
+    dense, Y, W, C = problem(60, 5, 15)
+    parameters = {"lam": 6.0, "gamma": 10.0, "sigma": 0.1}
+    before = ddrtree(Y, W, C, max_iter=4, tol=0, **parameters)
+    result = ddrtree(Y, W, C, max_iter=5, tol=0, **parameters)
+    R = oracles.soft_assignments(before.Z, before.C, 0.1)
+    L = oracles.dense_laplacian(result.edges, 15)
+    expected = oracles.ddrtree_objective(
+        dense, result.W, result.Z, result.C, L, R, 6.0, 10.0, 0.1
+    )
+    assert result.history[-1] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.usefixtures("path")
+def test_kernel_of_assignments_matches_the_formula(rng):
+    Z, C = rng.normal(size=(200, 3)), rng.normal(size=(90, 3))
+    for sigma in (1e-3, 0.05, 5.0):
+        kdtree = KDTree(C) if module.MAX_CDIST == 1 else None
+        R = assign(Z, C, sigma, kdtree)
+        dense = R.toarray() if sparse.issparse(R) else R
+        np.testing.assert_allclose(dense, oracles.soft_assignments(Z, C, sigma), atol=1e-14)
+
+
+def test_lemma_1_assignments_are_optimal(rng):
+    Z, C, sigma = rng.normal(size=(20, 2)), rng.normal(size=(6, 2)), 0.7
+    squared = ((Z[:, None] - C) ** 2).sum(axis=2)
+
+    def cost(R):
+        return np.sum(R * squared) + sigma * np.sum(R * np.log(R))
+
+    best = assign(Z, C, sigma)
+    for _ in range(200):
+        other = rng.dirichlet(np.ones(6), size=20)
+        step = rng.uniform()
+        assert cost(best) <= cost((1 - step) * best + step * other) + 1e-12
+
+
+def test_prop_3_centre_update_is_the_mean_shift_step():
+    _, Y, W, _ = problem(40, 4, None)
+    Z, sigma = Y.project(W), 0.3
+    R = update_assignments(Y, Z, Z, sigma)
+    edges = euclidean_spanning_tree(Z)
+    _, Z_new, C_new, _ = update_embedding(Y, W, Z, R, edges, 0.0, 10.0)
+    # Mean shift from c_k, each sample weighted by the inverse of its kernel density.
+    kernel = np.exp(-((Z[:, None] - Z) ** 2).sum(axis=2) / sigma)
+    weight = kernel / kernel.sum(axis=1, keepdims=True)
+    for k in range(40):
+        shifted = (weight[:, k] @ Z_new) / weight[:, k].sum()
+        np.testing.assert_allclose(C_new[k], shifted, atol=1e-10)
+
+
+def test_prop_4_small_sigma_reaches_the_hard_model():
+    _, Y, W, C = problem(60, 5, 12)
+    hard = ddrtree(Y, W, C, lam=6.0, gamma=10.0, sigma=0.0, max_iter=10, tol=0)
+    distance = []
+    for sigma in (1e-1, 1e-2, 1e-6):
+        soft = ddrtree(Y, W, C, lam=6.0, gamma=10.0, sigma=sigma, max_iter=10, tol=0)
+        distance.append(np.abs(soft.Z - hard.Z).max())
+    assert distance[0] > distance[2]
+    assert distance[2] < 1e-8
+    assert soft.history[-1] == pytest.approx(hard.history[-1], rel=1e-8)
+
+
+@given(
+    n_samples=st.integers(3, 30),
+    n_centers=st.integers(2, 30),
+    lam=st.floats(1e-3, 1e4),
+    gamma=st.floats(1e-2, 1e3),
+    sigma=st.floats(1e-2, 1e2),
+    seed=st.integers(0, 1000),
+)
+def test_lemma_2_preconditioned_spectrum(n_samples, n_centers, lam, gamma, sigma, seed):
+    rng = np.random.default_rng(seed)
+    Z, C = rng.normal(size=(n_samples, 2)), rng.normal(size=(n_centers, 2))
+    R = oracles.soft_assignments(Z, C, sigma)
+    L = laplacian(euclidean_spanning_tree(C), n_centers).toarray()
+    P = lam / gamma * L + np.diag(R.sum(axis=0))
+    M = (1 + gamma) / gamma * P - R.T @ R
+    root = np.linalg.cholesky(P)
+    spectrum = np.linalg.eigvalsh(np.linalg.solve(root, np.linalg.solve(root, M).T))
+    assert spectrum.min() >= 1 / gamma * (1 - 1e-6) - 1e-12
+    assert spectrum.max() <= (1 + gamma) / gamma * (1 + 1e-6)
+    assert np.linalg.eigvalsh(M).min() > 0  # so that the inverse exists
+
+
+@pytest.mark.usefixtures("path")
+def test_centre_solvers_invert_p_and_m(rng):
+    _, Y, W, C = problem(60, 5, 20)
+    R = update_assignments(Y, Y.project(W), C, 0.1)
+    edges = euclidean_spanning_tree(C)
+    solve_P, solve_M = centre_solvers(R, R.counts, edges, 6.0, 10.0)
+    dense = oracles.soft_assignments(Y.project(W), C, 0.1)
+    P = 0.6 * oracles.dense_laplacian(edges, 20) + np.diag(dense.sum(axis=0))
+    M = 1.1 * P - dense.T @ dense
+    B = rng.normal(size=(20, 3))
+    np.testing.assert_allclose(solve_P(B), np.linalg.solve(P, B), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(solve_M(B), np.linalg.solve(M, B), rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.0])
+def test_prop_5_no_perturbation_of_w_z_c_improves_the_objective(rng, sigma):
+    dense, Y, W, C = problem(40, 6, 10)
+    Z = Y.project(W)
+    edges = euclidean_spanning_tree(C)
+    if sigma:
+        R_dense = oracles.soft_assignments(Z, C, sigma)
+    else:
+        R_dense = oracles.hard_assignments(Z, C)
+    R = update_assignments(Y, Z, C, sigma)
+    W, Z, C, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
+    L = oracles.dense_laplacian(edges, 10)
+
+    def objective(W, Z, C):
+        return oracles.ddrtree_objective(dense, W, Z, C, L, R_dense, 4.0, 10.0, sigma)
+
+    best = objective(W, Z, C)
+    assert best == pytest.approx(
+        Y.energy - captured + 10.0 * sigma * R.negative_entropy, rel=1e-12
+    )
+    for _ in range(300):
+        size = 10.0 ** rng.uniform(-4, 0)
+        W_other = np.linalg.qr(W + size * rng.normal(size=W.shape))[0]
+        Z_other = Z + size * rng.normal(size=Z.shape)
+        C_other = C + size * rng.normal(size=C.shape)
+        assert objective(W_other, Z, C) >= best - 1e-9
+        assert objective(W, Z_other, C) >= best - 1e-9
+        assert objective(W, Z, C_other) >= best - 1e-9
+        assert objective(W_other, Z_other, C_other) >= best - 1e-9
+
+
+def test_prop_5_w_spans_the_leading_eigenvectors():
+    dense, Y, W, C = problem(40, 6, 10)
+    Z = Y.project(W)
+    edges = euclidean_spanning_tree(C)
+    R_dense = oracles.soft_assignments(Z, C, 0.1)
+    P = 0.4 * oracles.dense_laplacian(edges, 10) + np.diag(R_dense.sum(axis=0))
+    M = 1.1 * P - R_dense.T @ R_dense
+    Q = (np.eye(40) + R_dense @ np.linalg.solve(M, R_dense.T)) / 11
+    R = update_assignments(Y, Z, C, 0.1)
+    W, _, _, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
+    T = dense.T @ Q @ dense
+    np.testing.assert_allclose(np.linalg.eigvalsh(W.T @ T @ W)[::-1],
+                               np.linalg.eigvalsh(T)[::-1][:2], rtol=1e-10)
+    assert captured == pytest.approx(np.linalg.eigvalsh(T)[::-1][:2].sum(), rel=1e-12)
+
+
+def test_drtree_is_ddrtree_with_one_centre_per_sample_and_large_gamma():
+    """With γ → ∞ every centre sits on its point (the paper prints z_i = y_i)."""
+    _, Y, W, _ = problem(40, 5, None)
+    tree = drtree(Y, W, lam=4.0, max_iter=10, tol=0)
+    limit = ddrtree(Y, W, None, lam=4.0, gamma=1e8, sigma=1e-9, max_iter=10, tol=0)
+    np.testing.assert_allclose(limit.C, limit.Z, atol=1e-6)
+    np.testing.assert_allclose(limit.Z, oracles.align(limit.Z, tree.Z), atol=1e-5)
+    np.testing.assert_array_equal(limit.edges, tree.edges)
+
+
+def test_unused_centre_without_a_tree_stays_where_it_is():
+    _, Y, W, _ = problem(30, 4, None)
+    C = np.array([[0.0, 0.0], [100.0, 100.0]])
+    result = ddrtree(Y, W, C, lam=0.0, gamma=10.0, sigma=0.0, max_iter=5, tol=0)
+    np.testing.assert_allclose(result.C[1], [100.0, 100.0])
+    assert np.isfinite(result.Z).all()
+
+
+def test_unused_centre_on_a_tree_moves_to_its_neighbours():
+    _, Y, W, _ = problem(30, 4, None)
+    C = np.array([[0.0, 0.0], [100.0, 100.0]])
+    result = ddrtree(Y, W, C, lam=5.0, gamma=10.0, sigma=0.0, max_iter=1, tol=0)
+    np.testing.assert_allclose(result.C[1], result.C[0], atol=1e-8)
