@@ -1,3 +1,8 @@
+import os
+
+# scikit-learn skips one of its estimator checks without it; SciPy reads it when imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
 import numpy as np
 import pytest
 from hypothesis import settings

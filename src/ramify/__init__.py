@@ -7,8 +7,24 @@ Three estimators with the scikit-learn interface:
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
 """
 
-from .estimators import SPL, DDRTree, DRTree
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .estimators import SPL, DDRTree, DRTree
 
 __version__ = "0.1.0"
 
 __all__ = ["SPL", "DDRTree", "DRTree", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators, and scikit-learn with them, when one is first used."""
+    if name in __all__:
+        from . import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,13 +1,70 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
-from ._typing import Floats, Sparse
+from ._typing import Floats, Matrix, Sparse
 from .rows import CentredRows
 from .solvers.pca import n_components_for
+
+
+def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
+    """Samples as an array or CSR matrix of finite numbers whose squares can be summed.
+
+    Shape, type and number of features follow scikit-learn's rules, with its messages.
+    """
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            **options,
+        )
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            "X must hold real numbers, one row per sample and one column per feature, the same "
+            "columns in transform as in fit; drop columns of text or encode them, for instance "
+            "with sklearn.preprocessing.OneHotEncoder."
+        )
+        raise
+    size, limit = check_finite(X, "X"), math.sqrt(np.finfo(float).max / (4 * math.prod(X.shape)))
+    if size > limit:
+        raise ValueError(
+            f"X holds a value of size {size:.3g}, but values must be at most {limit:.1e} in size "
+            f"for sums of their squares not to overflow; divide X by {size:.0e}, for instance."
+        )
+    return X
+
+
+def check_not_tiny(X: Matrix) -> None:
+    """Values whose squares vanish would silently count as zero."""
+    size, limit = check_finite(X, "X"), math.sqrt(np.finfo(float).tiny)
+    if 0 < size < limit:
+        raise ValueError(
+            f"The largest value of X has size {size:.3g}, but must be at least {limit:.1e} in size "
+            f"for its square not to vanish; divide X by {size:.0e}, for instance."
+        )
+
+
+def check_finite(X: Matrix, name: str) -> float:
+    """Size of the largest value of a dense or sparse matrix, if all of them are finite."""
+    size = float(np.max([X.max(), -X.min()]))
+    if np.isfinite(size):
+        return size
+    cells = sparse.coo_array(X)
+    first = np.flatnonzero(~np.isfinite(cells.data))[0]
+    value = "NaN" if np.isnan(cells.data[first]) else str(cells.data[first])
+    raise ValueError(
+        f"{name}[{cells.row[first]}, {cells.col[first]}] is {value}, but every value must be "
+        "finite; drop such rows or replace such values (sklearn.impute.SimpleImputer fills in NaN)."
+    )
 
 
 def resolve_n_components(n_components: int | float, Y: CentredRows) -> int:
@@ -46,6 +103,12 @@ def check_neighbors(neighbors: Sparse, n_samples: int) -> Sparse:
             f"neighbors has shape {neighbors.shape} but must be (n_samples, n_samples)="
             f"({n_samples}, {n_samples}); build it from the rows that are passed to fit."
         )
+    entries = sparse.coo_array(neighbors)
+    if not (entries.row != entries.col).any():
+        raise ValueError(
+            "neighbors has no entry off its diagonal but must have at least one, for an edge "
+            "between two samples; build it with sklearn.neighbors.kneighbors_graph."
+        )
     return neighbors
 
 
@@ -65,32 +128,39 @@ def resolve_n_centers(n_centers: int | str | None, n_samples: int) -> int:
     return int(n_centers)
 
 
-def check_init(init: Floats, n_centers: int | str | None, n_components: int) -> Floats:
+def check_init(init: Any, n_centers: int | str | None, n_samples: int, n_components: int) -> Floats:
     """Starting centres given by the user: K×d, finite, K as in n_centers."""
-    init = np.asarray(init, dtype=np.float64)
+    init = check_array(
+        init,
+        dtype=np.float64,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name="init",
+    )
     if init.ndim != 2 or init.shape[1] != n_components or len(init) == 0:
         raise ValueError(
             f"init has shape {init.shape} but must be (n_centers, n_components) with "
             f"n_components={n_components}; give one row per starting centre."
         )
-    if isinstance(n_centers, int | np.integer) and len(init) != n_centers:
+    wanted = n_samples if n_centers is None else n_centers
+    if not isinstance(wanted, str) and len(init) != wanted:
         raise ValueError(
-            f"init has {len(init)} rows but n_centers={n_centers}; they must agree: "
-            'set n_centers="auto" to take as many centres as init has rows.'
+            f"init has {len(init)} rows but n_centers={n_centers} asks for {wanted}; they must "
+            'agree: set n_centers="auto" to take as many centres as init has rows.'
         )
-    if not np.isfinite(init).all():
-        raise ValueError("init contains NaN or infinity; every starting centre must be finite.")
+    check_finite(init, "init")
     return init
 
 
-def check_embedding(X: Floats, n_components: int) -> Floats:
+def check_embedding(X: Any, n_components: int) -> Floats:
     """Points of the latent space, one column per component."""
-    X = np.asarray(X)
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    if X.ndim != 2 or X.shape[1] != n_components:
+    X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    if X.shape[1] != n_components:
         raise ValueError(
             f"Expected an array of shape (n_samples, {n_components}), one column per component, "
             f"got {X.shape}; pass what transform returned."
         )
+    check_finite(X, "X")
     return X

@@ -10,6 +10,8 @@ from ._typing import Floats
 Apply = Callable[[Floats], Floats]
 
 N_GUARDS = 2
+# Relative residual below which a guard's eigenvalue is known well enough to be dismissed.
+GUARD_RTOL = 0.1
 
 
 def top_eigenvectors(
@@ -61,13 +63,16 @@ def top_eigenvectors(
         values, vectors = linalg.eigh((H + H.T) / 2)
         values, vectors = values[::-1], vectors[:, ::-1][:, : n_components + N_GUARDS]
         ritz = V @ vectors
-        residual = AV @ vectors - ritz * values[: vectors.shape[1]]
-        size = np.linalg.norm(residual, axis=0)
+        # Relative to the largest eigenvalue, so that the squares in its norm cannot overflow.
         scale = max(float(values[0]), np.finfo(float).tiny)
-        unsettled = size > rtol * scale
-        # A guard matters only while it may still rise above the wanted eigenvalues.
-        rival = values[n_components : vectors.shape[1]] + size[n_components:]
-        unsettled[n_components:] &= rival > values[n_components - 1]
+        residual = (AV @ vectors - ritz * values[: vectors.shape[1]]) / scale
+        size = np.linalg.norm(residual, axis=0)
+        unsettled = size > rtol
+        # A guard matters only while it may still rise above the wanted eigenvalues; how far it
+        # may rise is unknown until it is near some eigenvector.
+        guard, error = values[n_components : vectors.shape[1]], scale * size[n_components:]
+        is_rival = (guard + error > values[n_components - 1]) | (error > GUARD_RTOL * guard)
+        unsettled[n_components:] &= is_rival
         if V.shape[1] == n or not unsettled.any():
             break
         new = extend_basis(V, residual[:, unsettled])[:, V.shape[1] :]
@@ -140,7 +145,8 @@ def block_cg(
         curvature = np.einsum("ij,ij->j", step, A_step)
         alpha = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
         X += alpha * step
-        residual -= alpha * A_step
+        # Not in place: a preconditioner may have returned the residual itself as `step`.
+        residual = residual - alpha * A_step
         z = precondition(residual)
         rho_new = np.einsum("ij,ij->j", residual, z)
         step = z + np.divide(rho_new, rho, out=np.zeros_like(rho), where=rho > 0) * step

@@ -6,6 +6,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from ._typing import Ints, Matrix, Sparse
 
+# Up to this many features a k-d tree finds neighbours by differences. Beyond, products of
+# matrices do, where a large mean would cost the distances their digits.
+MAX_KDTREE_DIM = 15
+
 
 def neighbor_edges(X: Matrix, n_neighbors: int) -> Ints:
     """Edges of the union-symmetrised k-nearest-neighbour graph, each as (i, j) with i < j.
@@ -18,7 +22,12 @@ def neighbor_edges(X: Matrix, n_neighbors: int) -> Ints:
     array([[0, 1],
            [1, 2]])
     """
-    search = NearestNeighbors(n_neighbors=n_neighbors).fit(X)
+    algorithm = "brute"
+    if not sparse.issparse(X) and X.shape[1] <= MAX_KDTREE_DIM:
+        algorithm = "kd_tree"
+    elif not sparse.issparse(X):
+        X = X - X.mean(axis=0)
+    search = NearestNeighbors(n_neighbors=n_neighbors, algorithm=algorithm).fit(X)
     return graph_edges(search.kneighbors_graph(mode="connectivity"))
 
 

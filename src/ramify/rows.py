@@ -37,7 +37,11 @@ class CentredRows:
 
     def __init__(self, X: Matrix):
         self.n_rows, self.n_features = X.shape
-        self.mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        if sparse.issparse(X):
+            # The mean method of sparse matrices sums in their own precision.
+            self.mean = X.T @ np.ones(self.n_rows) / self.n_rows
+        else:
+            self.mean = X.mean(axis=0, dtype=np.float64)
         self.basis: Floats | None = None
         if sparse.issparse(X) and self.n_rows * self.n_features <= MAX_COPIED:
             X = X.toarray()
@@ -99,7 +103,8 @@ class CentredRows:
         if self._gram is None:
             if self._is_sparse:
                 outer = np.outer(self.mean, self.mean)
-                self._gram = (self._X.T @ self._X).toarray() - self.n_rows * outer
+                X = self._X.astype(np.float64, copy=False)
+                self._gram = (X.T @ X).toarray() - self.n_rows * outer
             else:
                 dense = (self.dense(block) for block in self.blocks())
                 self._gram = np.asarray(sum(Y.T @ Y for Y in dense))
@@ -118,7 +123,8 @@ class CentredRows:
         if not self._is_sparse:
             dense = (self.dense(block) for block in self.blocks())
             return float(sum(np.vdot(Y, Y) for Y in dense))
-        X = sparse.csc_array(self._X)
+        X = sparse.csc_array(self._X, copy=True)
+        X.sum_duplicates()
         n_stored = np.diff(X.indptr)
         stored = X.data - np.repeat(self.mean, n_stored)
         return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
@@ -142,7 +148,9 @@ def row_keys(X: Matrix) -> Ints:
     keys = np.zeros(X.shape[0], dtype=np.uint64)
     if sparse.issparse(X):
         X = sparse.csr_array(X)
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()  # it shares its arrays with the caller's
+            X.sum_duplicates()
         mixed = _mix(X.data, odd[X.indices])
         filled = np.flatnonzero(np.diff(X.indptr))
         keys[filled] = np.add.reduceat(mixed, X.indptr[filled]) if len(filled) else 0
@@ -154,6 +162,10 @@ def row_keys(X: Matrix) -> Ints:
 
 def _mix(values: Floats, odd: Ints | np.uint64) -> Ints:
     """Scramble the bits of numbers; zero stays zero, so that sparse rows may omit it."""
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64) * odd  # −0 + 0 is +0
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # −0 + 0 is +0
+    # A small integer has bits at the upper end only, where a product keeps next to nothing
+    # of `odd`: they are spread over the whole word first.
+    bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    bits = (bits ^ (bits >> np.uint64(29))) * odd
     bits = (bits ^ (bits >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return bits ^ (bits >> np.uint64(32))

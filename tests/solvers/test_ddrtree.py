@@ -81,9 +81,7 @@ def test_ddrtree_is_algorithm_2(n_features, n_centers, sigma, lam):
     sigma=st.one_of(st.just(0.0), st.floats(1e-6, 1e3)),
     seed=st.integers(0, 1000),
 )
-def test_ddrtree_objective_never_rises(
-    n_samples, n_features, n_centers, lam, gamma, sigma, seed
-):
+def test_ddrtree_objective_never_rises(n_samples, n_features, n_centers, lam, gamma, sigma, seed):
     X = np.random.default_rng(seed).normal(size=(n_samples, n_features))
     Y = CentredRows(X)
     W, rank = principal_axes(Y, 2)
@@ -103,9 +101,7 @@ def test_history_is_the_objective_at_the_last_iterates():
     result = ddrtree(Y, W, C, max_iter=5, tol=0, **parameters)
     R = oracles.soft_assignments(before.Z, before.C, 0.1)
     L = oracles.dense_laplacian(result.edges, 15)
-    expected = oracles.ddrtree_objective(
-        dense, result.W, result.Z, result.C, L, R, 6.0, 10.0, 0.1
-    )
+    expected = oracles.ddrtree_objective(dense, result.W, result.Z, result.C, L, R, 6.0, 10.0, 0.1)
     assert result.history[-1] == pytest.approx(expected, rel=1e-12)
 
 
@@ -212,9 +208,7 @@ def test_prop_5_no_perturbation_of_w_z_c_improves_the_objective(rng, sigma):
         return oracles.ddrtree_objective(dense, W, Z, C, L, R_dense, 4.0, 10.0, sigma)
 
     best = objective(W, Z, C)
-    assert best == pytest.approx(
-        Y.energy - captured + 10.0 * sigma * R.negative_entropy, rel=1e-12
-    )
+    assert best == pytest.approx(Y.energy - captured + 10.0 * sigma * R.negative_entropy, rel=1e-12)
     for _ in range(300):
         size = 10.0 ** rng.uniform(-4, 0)
         W_other = np.linalg.qr(W + size * rng.normal(size=W.shape))[0]
@@ -237,8 +231,9 @@ def test_prop_5_w_spans_the_leading_eigenvectors():
     R = update_assignments(Y, Z, C, 0.1)
     W, _, _, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
     T = dense.T @ Q @ dense
-    np.testing.assert_allclose(np.linalg.eigvalsh(W.T @ T @ W)[::-1],
-                               np.linalg.eigvalsh(T)[::-1][:2], rtol=1e-10)
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(W.T @ T @ W)[::-1], np.linalg.eigvalsh(T)[::-1][:2], rtol=1e-10
+    )
     assert captured == pytest.approx(np.linalg.eigvalsh(T)[::-1][:2].sum(), rel=1e-12)
 
 

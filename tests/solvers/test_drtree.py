@@ -19,9 +19,7 @@ def test_drtree_matches_the_dense_formulas(n_features, lam):
     Y = CentredRows(X)
     W, _ = principal_axes(Y, 2)
     result = drtree(Y, W, lam=lam, max_iter=10, tol=0)
-    oW, oZ, edges, history = oracles.drtree_alternation(
-        X - X.mean(axis=0), 2, lam=lam, n_iter=10
-    )
+    oW, oZ, edges, history = oracles.drtree_alternation(X - X.mean(axis=0), 2, lam=lam, n_iter=10)
     np.testing.assert_allclose(result.Z, oracles.align(result.Z, oZ), atol=1e-8)
     np.testing.assert_allclose(Y.lift(result.W), oracles.align(Y.lift(result.W), oW), atol=1e-8)
     np.testing.assert_allclose(result.history, history, rtol=1e-10)

@@ -195,9 +195,7 @@ def test_without_active_edges_spl_is_pca():
     values = np.linalg.eigvalsh(p.Y.T @ p.Y)[::-1][:2]
     assert result.state.captured == pytest.approx(values.sum() / p.ridge)
     axes = np.linalg.svd(p.Y, full_matrices=False)[2][:2].T
-    np.testing.assert_allclose(
-        result.state.W, oracles.align(result.state.W, axes), atol=1e-6
-    )
+    np.testing.assert_allclose(result.state.W, oracles.align(result.state.W, axes), atol=1e-6)
 
 
 @pytest.mark.parametrize("slack", [1e-2, 1e3, np.inf])
@@ -276,6 +274,27 @@ def test_prop_2_as_corrected(rng):
         other = np.linalg.qr(W + 0.1 * rng.normal(size=W.shape))[0]
         assert criterion(Z, W) <= criterion(Z + 0.1 * rng.normal(size=Z.shape), W)
         assert criterion(Z, W) <= criterion(Z, other)
+
+
+def test_max_min_form_as_corrected(rng):
+    """`op:maxmin-linear` is f with the signs of its first three terms reversed as printed.
+
+    By Prop. 2 the last two, which are right, are −h plus the constant γ²‖Y‖²/(2(γ+1)).
+    """
+    gamma = 0.7
+    p, state, L = given_weights(rng, gamma)
+    Z, W = p.ridge * state.QinvYW, state.W
+    structure = (
+        p.n_components / 2 * np.linalg.slogdet(L + p.ridge * np.eye(len(L)))[1]
+        - 2 * p.phi @ state.s
+        - state.s @ state.s / (2 * p.slack)
+    )
+    data = gamma**2 / (2 * (gamma + 1)) * np.sum((p.Y - Z @ W.T) ** 2) + 2 * gamma**2 / (
+        gamma + 1
+    ) ** 2 * np.trace(Z.T @ L @ Z)
+    constant = gamma**2 / (2 * (gamma + 1)) * np.sum(p.Y**2)
+    assert structure + data - constant == pytest.approx(state.objective, rel=1e-10)
+    assert -structure + data - constant != pytest.approx(-state.objective, rel=1e-3)
 
 
 def test_embedding_is_the_skeleton_shrunk(rng):

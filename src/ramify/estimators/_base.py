@@ -9,12 +9,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, RealNotInt, validate_parameter_constraints
 from .._typing import Floats, Ints, Matrix
-from .._validation import check_embedding
+from .._validation import check_embedding, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
 from ..rows import CentredRows, row_keys
 from ..solvers.record import Callback, SolverResult
@@ -57,15 +57,16 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X = check_samples(self, X, ensure_min_samples=2)
+        check_not_tiny(X)
+        return X
 
     def transform(self, X: Any) -> Floats:
         """Place samples in the learned space.
 
         Each row is placed by itself: its image does not depend on the others. A row that
-        was part of the training data keeps the place it has in ``embedding_``.
+        was part of the training data keeps the place it has in ``embedding_``; of equal rows
+        that have several places there, the place of the first.
 
         Parameters
         ----------
@@ -76,7 +77,7 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         embedding : array of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = check_samples(self, X, reset=False)
         placed = np.empty((X.shape[0], len(self.components_)))
         with threadpool_limits(limits=1):
             for start in range(0, len(placed), BLOCK):
@@ -128,10 +129,11 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.objective_ = result.history[-1]
         finish(name, self.verbose, self.n_iter_, self.converged_, time.perf_counter() - start)
         if not self.converged_ and self.tol > 0:
+            remedy = "raise max_iter or tol" if self.n_iter_ == self.max_iter else "raise tol"
             warnings.warn(
                 f"{name} stopped after {self.n_iter_} of max_iter={self.max_iter} iterations with "
                 f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
-                "raise max_iter or tol.",
+                f"{remedy}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

@@ -1,5 +1,7 @@
 """The DDRTree estimator."""
 
+import math
+import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -7,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial import KDTree
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
@@ -58,10 +61,10 @@ class DDRTree(StructureLearner):
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
-        Width σ > 0 of the assignments, in squared units of the data. "auto" is the mean squared
-        distance, in the principal components that the fit starts from, of the samples to
-        their nearest starting centre (`spread_around`); with one centre per sample, to the
-        nearest other sample.
+        Width σ > 0 of the assignments, in squared units of the data. "auto" is half the
+        mean squared distance, in the principal components that the fit starts from, of the
+        samples to their nearest starting centre (`spread_around`); with one centre per sample,
+        to the nearest other sample.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
         then not used.
@@ -220,22 +223,26 @@ class DDRTree(StructureLearner):
     def _starting_centers(self, Z: Floats, n_components: int) -> Floats | None:
         """Centres in the principal components; None for one per sample."""
         if self.init is not None:
-            return check_init(self.init, self.n_centers, n_components)[:, : Z.shape[1]]
+            init = check_init(self.init, self.n_centers, len(Z), n_components)
+            return init[:, : Z.shape[1]]
         n_centers = resolve_n_centers(self.n_centers, len(Z))
         if n_centers == len(Z):
             return None
-        # Rows come sorted by their keys: the first ones are a random sample.
-        sample = Z[: SAMPLES_PER_CENTER * n_centers]
+        # Rows come sorted by their keys, equal ones together: every m-th is a random sample.
+        sample = Z[:: math.ceil(len(Z) / (SAMPLES_PER_CENTER * n_centers))]
         seed = check_random_state(self.random_state)
         means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
-        return np.asarray(means.fit(sample).cluster_centers_)
+        with warnings.catch_warnings():
+            # Fewer distinct samples than centres: some centres start, and may stay, together.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return np.asarray(means.fit(sample).cluster_centers_)
 
     def _resolve_sigma(self, Z: Floats, C: Floats) -> float:
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
             # Points without any spread leave nothing to tell centres apart by.
-            return spread_around(Z, C) or 1.0
+            return spread_around(Z, C) / 2 or 1.0
         return float(self.sigma)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

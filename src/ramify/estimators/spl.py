@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 from sklearn.neighbors import NearestNeighbors
 from threadpoolctl import threadpool_limits
 
@@ -16,6 +16,7 @@ from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, row_keys
+from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ..solvers.spl import (
     SPLProblem,
@@ -64,7 +65,7 @@ class SPL(StructureLearner):
         Most iterations to run.
     tol : float, default=1e-6
         Stop when the optimum is proven to be no farther than ``tol``, relative to the larger
-        of |objective| and n_components·n_samples/2.
+        of |objective| (without its data term) and n_components·n_samples/2.
     random_state : int, RandomState or None, default=None
         Accepted for uniformity; the method uses no random numbers.
     verbose : int, default=0
@@ -79,7 +80,8 @@ class SPL(StructureLearner):
     skeleton_ : array of shape (n_samples, n_components)
         Z = (γ+1)/γ·X: the same shape in units of the data.
     components_ : array of shape (n_components, n_features)
-        Wᵀ, orthonormal rows.
+        Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
+        skeleton is zero along them.
     mean_ : array of shape (n_features,)
     graph_ : sparse array of shape (n_samples, n_samples)
         Learned weights S, positive on the active edges (of the data times ``scale_``).
@@ -115,10 +117,7 @@ class SPL(StructureLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "C": [
-            Interval(Real, 0, None, closed="neither"),
-            Interval(Real, np.inf, None, closed="both"),
-        ],
+        "C": [Interval(Real, 0, None, closed="right")],
         "gamma": [Interval(Real, 0, None, closed="left")],
         "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
     }
@@ -185,9 +184,10 @@ class SPL(StructureLearner):
                 lambda report: spl(problem, max_iter=self.max_iter, tol=self.tol, callback=report)
             )
             state = result.state
-            signs = self._set_axes(Y, state.W, d, X.dtype)
+            rank = max(principal_axes(Y, d)[1], 1)
+            signs = self._set_axes(Y, state.W[:, :rank], d, X.dtype)
             Z: Floats = np.zeros((n_samples, d))
-            Z[:, : len(signs)] = problem.ridge * state.QinvYW * signs / self.scale_
+            Z[:, :rank] = problem.ridge * state.QinvYW[:, :rank] * signs / self.scale_
             if self.gamma > 0:
                 embedding = self.gamma / (self.gamma + 1) * Z
             else:
@@ -201,7 +201,9 @@ class SPL(StructureLearner):
         self.optimality_gap_ = result.gap
         violation = state.expected - problem.phi - state.s / (2 * problem.slack)
         self.edge_violation_ = np.max(violation, initial=0.0) / self.scale_**2
-        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples)).fit(X)
+        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples))
+        self._search.fit(X if sparse.issparse(X) else X - self.mean_)
+        self._searches_sparse = sparse.issparse(X)
         self._edge_share = edge_share(problem)
         if not active.any():
             self._warn_inactive(problem)
@@ -215,7 +217,8 @@ class SPL(StructureLearner):
         if neighbors is not None:
             return graph_edges(check_neighbors(neighbors, X.shape[0]))
         check_n_neighbors(self.n_neighbors, X.shape[0])
-        return neighbor_edges(X, self.n_neighbors)
+        # Sparse data too as a dense array, so that ties are broken in the same way.
+        return neighbor_edges(X.toarray() if sparse.issparse(X) else X, self.n_neighbors)
 
     def _resolve_scale(self, phi: Floats, n_components: int) -> float:
         if self.scale is None:
@@ -227,11 +230,12 @@ class SPL(StructureLearner):
 
     def _warn_inactive(self, problem: SPLProblem) -> None:
         reach = np.sqrt(2 * problem.n_components / (problem.gamma + 1)) / self.scale_
-        nearest = np.sqrt(problem.phi.min(initial=np.inf)) / self.scale_
+        nearest = np.sqrt(problem.phi.min()) / self.scale_
+        remedy = "lower gamma" if self.scale == "auto" else "set scale='auto'"
         warnings.warn(
             "No edge is active, so that the embedding is plain PCA: "
             f"with scale={self.scale!r} only neighbours nearer than about {reach:.3g} can be held "
-            f"together, and the nearest are {nearest:.3g} apart; set scale='auto'.",
+            f"together, and the nearest are {nearest:.3g} apart; {remedy}.",
             UserWarning,
             stacklevel=3,
         )
@@ -242,6 +246,9 @@ class SPL(StructureLearner):
         These stay put. The weight of each tie is the optimal one for a sample whose edges take
         an equal share of the resistance, as they do on average in the learned graph.
         """
+        if not self._searches_sparse:
+            # A large mean would cost the distances their digits.
+            X = (X.toarray() if sparse.issparse(X) else X) - self.mean_
         distance, index = self._search.kneighbors(X)
         phi = (distance.astype(np.float64) * self.scale_) ** 2
         if np.isinf(self.C):

@@ -149,7 +149,8 @@ def acyclic(joins: Ints, n_components: int) -> Ints:
     one of these may go.
     """
     low, high = joins.min(axis=1), joins.max(axis=1)
-    _, position = np.unique(low * n_components + high, return_index=True)
+    # SciPy numbers components in 32 bits, in which this product would overflow.
+    _, position = np.unique(low.astype(np.int64) * n_components + high, return_index=True)
     # Ranks start at one: the sparse routine would drop a zero.
     graph = csr_array(
         (position + 1.0, (low[position], high[position])), shape=(n_components, n_components)

@@ -216,7 +216,7 @@ def update_embedding(
     At the minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
     the fourth value returned.
     """
-    # A centre that nobody uses, with no tree to hold it, stays where it is.
+    # A centre that nobody uses, with no tree to hold it, stays where it is in the data space.
     unused = (R.counts == 0) & (lam == 0)
     solve_P, solve_M = centre_solvers(R, R.counts + unused, edges, lam, gamma)
     solved: list[Floats] = []
@@ -225,13 +225,15 @@ def update_embedding(
         solved.append(solve_M(R.RtY @ V))
         return (Y.apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
 
-    values, W, coefficients = top_eigenvectors(apply, W, W.shape[1])
+    values, W_new, coefficients = top_eigenvectors(apply, W, W.shape[1])
+    unused_centers = unused[:, np.newaxis] * (C @ (W.T @ W_new))
+    W = W_new
     A = np.hstack(solved) @ coefficients  # M⁻¹(RᵀY)W
     Z = np.empty((Y.n_rows, W.shape[1]))
     for rows in R.blocks:
         Z[rows] = (Y.project(W, rows) + R.block(rows) @ A) / (1 + gamma)
     RtZ = (R.RtY @ W + R.overlap(A)) / (1 + gamma)
-    C = solve_P(RtZ + unused[:, np.newaxis] * C)
+    C = solve_P(RtZ + unused_centers)
     return W, Z, C, float(values.sum())
 
 

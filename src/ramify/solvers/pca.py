@@ -60,7 +60,7 @@ def n_components_for(Y: CentredRows, fraction: float) -> int:
     while True:
         size = min(size, limit)
         values, start, _ = top_eigenvectors(Y.apply_gram, complete_basis(start, size), size)
-        kept = np.cumsum(np.maximum(values, 0.0)) / Y.energy
+        kept = np.cumsum(np.maximum(values, 0.0)) / max(Y.energy, np.finfo(float).tiny)
         if kept[-1] > fraction or size == limit:
             return int(min(np.searchsorted(kept, fraction, side="right") + 1, size))
         size *= 2

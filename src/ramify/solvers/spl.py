@@ -112,7 +112,8 @@ def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
 
 def _strong_concavity_bound(problem: SPLProblem, state: SPLState) -> float:
     if np.isinf(problem.slack):
-        return np.inf
+        # No curvature: only a gradient that is nowhere positive bounds f.
+        return np.inf if (state.gradient > 0).any() else -float(state.gradient @ state.s)
     step = np.maximum(problem.slack * state.gradient, -state.s)
     return float(state.gradient @ step - step @ step / (2 * problem.slack))
 
@@ -171,7 +172,7 @@ def spl(
     s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
     is active.
 
-    Stops when the certified gap is at most `tol` times max(|f|, dN/2).
+    Stops when the certified gap is at most `tol` times `gap_scale`.
 
     Examples
     --------
@@ -184,8 +185,8 @@ def spl(
     (True, array([1., 1.]))
     """
     problem = with_hard_floor(problem)
-    n, d = len(problem.Y), problem.n_components
-    scaling = 1 / np.sqrt(d / 2 * (4 * problem.phi / d) ** 2 + 1 / problem.slack)
+    d = problem.n_components
+    scaling = 1 / np.hypot(np.sqrt(8 / d) * problem.phi, 1 / np.sqrt(problem.slack))
     start_time = time.perf_counter()
     history: list[float] = []
     n_evaluations = 0
@@ -207,9 +208,9 @@ def spl(
         history.append(best.objective)
         if callback is not None:
             elapsed = time.perf_counter() - start_time
-            relative = gap / max(abs(best.objective), d * n / 2)
+            relative = gap / gap_scale(problem, best)
             callback(Progress(len(history) - 1, max_iter, best.objective, relative, elapsed))
-        if gap <= tol * max(abs(best.objective), d * n / 2):
+        if gap <= tol * gap_scale(problem, best):
             raise StopIteration
 
     u = start(problem) / scaling
@@ -235,8 +236,10 @@ def spl(
             },
         )
     assert best is not None
-    relative = gap / max(abs(best.objective), d * n / 2)
-    return SPLResult(best, gap, history, len(history) - 1, n_evaluations, relative, bool(relative <= tol))
+    relative = gap / gap_scale(problem, best)
+    return SPLResult(
+        best, gap, history, len(history) - 1, n_evaluations, relative, bool(relative <= tol)
+    )
 
 
 def with_hard_floor(problem: SPLProblem) -> SPLProblem:
@@ -250,10 +253,35 @@ def with_hard_floor(problem: SPLProblem) -> SPLProblem:
     )
 
 
+def gap_scale(problem: SPLProblem, state: SPLState) -> float:
+    """What a gap is measured against: the larger of |f| without its data term and dN/2.
+
+    The data term grows with the units of the data and with a single outlier; beside it,
+    any gap might look small.
+    """
+    s, half = state.s, problem.n_components / 2
+    rest = half * state.logdet - 2 * float(problem.phi @ s) - float(s @ s) / (2 * problem.slack)
+    return max(abs(rest), half * len(problem.Y))
+
+
 def start(problem: SPLProblem) -> Floats:
-    """Weights that would be optimal if every edge took an equal share of the resistance."""
+    """Weights that would be optimal if every edge took an equal share of the resistance.
+
+    Zero where that is the optimum, which a search from elsewhere might not reach exactly.
+    """
+    if is_zero_optimal(problem):
+        return np.zeros(len(problem.phi))
     a = np.full(len(problem.phi), problem.n_components / 2 * edge_share(problem))
     return maximise_edgewise(a, problem.phi, problem.slack)
+
+
+def is_zero_optimal(problem: SPLProblem) -> bool:
+    """Whether at s = 0, where X is a multiple of the principal components, no edge is too long."""
+    Y, d, c = problem.Y, problem.n_components, problem.ridge
+    W, _ = leading_subspace(Y, Y, min(d, Y.shape[1]))
+    spread = squared_distances(Y @ W, problem.edges)
+    expected = d / (2 * c) + (problem.gamma / (4 * c)) ** 2 * spread
+    return bool((expected <= problem.phi).all())
 
 
 def edge_share(problem: SPLProblem) -> float:
@@ -265,7 +293,7 @@ def maximise_edgewise(a: Floats, phi: Floats, slack: float) -> Floats:
     """Maximiser over s > 0 of a·log s − 2φs − s²/(2·slack)."""
     if np.isinf(slack):
         return a / (2 * phi)
-    return a / (phi + np.sqrt(phi**2 + a / slack))
+    return a / (phi + np.hypot(phi, np.sqrt(a / slack)))
 
 
 def squared_distances(Y: Floats, edges: Ints) -> Floats:

@@ -1,0 +1,56 @@
+# Every target sets up what it needs: on a fresh clone `make demo` and `make test` just work.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo setup test test-lowest lint format clean
+
+help:
+	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
+	@echo "make test         run every test"
+	@echo "make lint         check style and types"
+	@echo "make setup        make .venv with every extra and the developers' tools"
+	@echo "make format       rewrite the code in the project's style"
+	@echo "make test-lowest  run the tests on the oldest supported versions"
+	@echo "make clean        remove everything that make made"
+
+# The package with what the demo needs; editable, so that it is installed once.
+$(VENV)/demo.stamp: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --editable ".[plot]"
+	@touch $@
+
+$(VENV)/setup.stamp: $(VENV)/demo.stamp
+	$(PIP) --editable ".[all]" --group dev
+	@touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/ramify demo --out ramify-demo
+
+setup: $(VENV)/setup.stamp
+
+test: $(VENV)/setup.stamp
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/setup.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/setup.stamp
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# The lower bounds of pyproject.toml, each taken exactly.
+test-lowest: $(VENV)/setup.stamp
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python tests/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip install --quiet --editable ".[all]" --group test \
+		--constraint .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pytest
+
+clean:
+	rm -rf $(VENV) .venv-lowest ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

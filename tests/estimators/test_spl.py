@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.neighbors import kneighbors_graph
+
+from ramify import SPL
+from ramify.neighbors import neighbor_edges
+from ramify.solvers.spl import SPLProblem, evaluate, posterior_covariance, spl, squared_distances
+
+from .. import oracles
+from ..conftest import branching
+
+IRIS = load_iris().data
+
+
+def weights(model):
+    i, j = model.edges_.T
+    return np.asarray(model.graph_[i, j]).ravel()
+
+
+@pytest.mark.parametrize("C", [10.0, 1e3, 1e5])
+@pytest.mark.parametrize("scale", ["auto", None])
+def test_iris_reaches_the_optimum_within_sixty_evaluations(C, scale):
+    model = SPL(n_neighbors=10, C=C, scale=scale).fit(IRIS)
+    assert model.n_evaluations_ <= 60
+    Y = (IRIS - IRIS.mean(axis=0)) * model.scale_
+    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, C)
+    optimum = spl(problem, max_iter=5000, tol=1e-11).state.objective
+    gap = optimum - model.objective_
+    assert gap <= 1e-6 * abs(optimum)
+    assert gap <= model.optimality_gap_ + 1e-9
+    assert model.optimality_gap_ <= 1e-6 * max(abs(model.objective_), 150)
+
+
+def test_raw_model_is_the_paper_s():
+    model = SPL(scale=None, n_neighbors=5).fit(IRIS)
+    assert model.scale_ == 1.0
+    Y = IRIS - IRIS.mean(axis=0)
+    edges = neighbor_edges(IRIS, 5)
+    phi = squared_distances(Y, edges)
+    printed = oracles.spl_objective(Y, edges, phi, weights(model), 2, 1e-3, 1e3)
+    assert model.objective_ + 150 * np.log(4) == pytest.approx(printed, rel=1e-10)
+    Q = oracles.dense_laplacian(edges, 150, weights(model)) + 1.001 / 4 * np.eye(150)
+    X = 1e-3 / 4 * np.linalg.solve(Q, Y @ model.components_.T)
+    np.testing.assert_allclose(model.embedding_, X, atol=1e-10)
+    np.testing.assert_allclose(model.skeleton_, X * 1001, atol=1e-7)
+
+
+def test_scale_one_is_scale_none_and_a_number_multiplies_the_data():
+    raw, one = SPL(scale=None).fit(IRIS), SPL(scale=1.0).fit(IRIS)
+    np.testing.assert_array_equal(raw.embedding_, one.embedding_)
+    half, halved = SPL(scale=0.5).fit(IRIS), SPL(scale=None).fit(IRIS / 2)
+    np.testing.assert_allclose(half.skeleton_ / 2, halved.skeleton_, atol=1e-8)
+    assert half.objective_ == pytest.approx(halved.objective_)
+
+
+def test_automatic_scale_sets_the_median_neighbour_distance():
+    model = SPL(n_components=3).fit(IRIS)
+    phi = squared_distances(IRIS, model.edges_)
+    assert np.median(phi[phi > 0]) * model.scale_**2 == pytest.approx(3 / 40)
+
+
+@pytest.mark.parametrize("C", [10.0, 1e3])
+def test_edge_violation_is_the_largest_excess_in_squared_units_of_the_data(C):
+    model = SPL(C=C, tol=1e-10).fit(IRIS)
+    Y = (IRIS - IRIS.mean(axis=0)) * model.scale_
+    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, C)
+    state = evaluate(problem, weights(model))
+    excess = state.expected - problem.phi - state.s / (2 * C)
+    assert model.edge_violation_ == pytest.approx(max(excess.max(), 0) / model.scale_**2)
+    assert 0 <= model.edge_violation_ < 1e-3
+
+
+def test_graph_is_symmetric_sparse_and_non_negative():
+    model = SPL().fit(IRIS)
+    assert sparse.issparse(model.graph_)
+    assert model.graph_.shape == (150, 150)
+    assert (model.graph_ != model.graph_.T).nnz == 0
+    assert model.graph_.data.min() > 0
+    assert 0 < model.graph_.nnz / 2 < len(model.edges_)
+
+
+@pytest.mark.parametrize("C", [1e3, np.inf])
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+def test_infinite_slack_price_and_zero_gamma_are_supported(C, gamma):
+    X = branching(60, 5)
+    model = SPL(C=C, gamma=gamma).fit(X)
+    assert model.converged_
+    assert np.isfinite(model.optimality_gap_)
+    assert np.ptp(model.embedding_, axis=0).min() > 0
+    assert np.isfinite(model.transform(X + 0.01)).all()
+
+
+def test_gamma_zero_is_the_kernel_pca_of_the_posterior_covariance():
+    X = branching(60, 5)
+    model = SPL(gamma=0.0).fit(X)
+    Y = (X - X.mean(axis=0)) * model.scale_
+    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 0.0, 1e3)
+    Sigma = posterior_covariance(problem, weights(model))
+    scores = KernelPCA(n_components=2, kernel="precomputed").fit_transform(Sigma)
+    np.testing.assert_allclose(
+        model.embedding_, oracles.align(model.embedding_, scores) / model.scale_, atol=1e-8
+    )
+
+
+def test_neighbours_can_be_given_as_a_graph():
+    own = SPL(n_neighbors=6).fit(IRIS)
+    for graph in (kneighbors_graph(IRIS, 6), kneighbors_graph(IRIS, 6, mode="distance").tocoo()):
+        given = SPL(n_neighbors=6).fit(IRIS, neighbors=graph)
+        np.testing.assert_array_equal(given.embedding_, own.embedding_)
+    ring = sparse.coo_array((np.ones(150), (np.arange(150), np.roll(np.arange(150), 1))))
+    model = SPL().fit(IRIS, neighbors=ring)
+    assert len(model.edges_) == 150
+
+
+def test_disconnected_graph_keeps_its_parts_apart():
+    X = np.concatenate([branching(40, 4), branching(40, 4, seed=1) + 100.0])
+    model = SPL(n_neighbors=5).fit(X)
+    assert model.converged_
+    assert model.graph_[:40, 40:].nnz == 0
+    gap = np.linalg.norm(model.skeleton_[:40].mean(axis=0) - model.skeleton_[40:].mean(axis=0))
+    assert gap > 100
+
+
+def test_without_an_active_edge_spl_is_pca_and_says_so():
+    X = 1000 * branching(60, 5)
+    with pytest.warns(UserWarning, match=r"No edge is active.*set scale='auto'"):
+        model = SPL(scale=None).fit(X)
+    assert model.graph_.nnz == 0
+    pca = PCA(n_components=2).fit(X)
+    np.testing.assert_allclose(
+        model.skeleton_, oracles.align(model.skeleton_, pca.transform(X)), rtol=1e-6, atol=1e-6
+    )

@@ -1,0 +1,29 @@
+import subprocess
+import sys
+
+import pytest
+
+
+def test_importing_stays_light():
+    """No plotting, AnnData or Dask comes along, also when an estimator is used."""
+    code = (
+        "import sys, ramify; ramify.DDRTree(); "
+        "print([m for m in ('matplotlib', 'anndata', 'dask', 'numba', 'plotly') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert done.stderr == ""
+
+
+def test_scikit_learn_is_loaded_with_the_first_estimator():
+    code = "import sys, ramify; print('sklearn' in sys.modules, hasattr(ramify, 'SPL'), dir(ramify))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False True ['DDRTree', 'DRTree', 'SPL', '__version__']"
+
+
+def test_unknown_names_are_reported_as_usual():
+    import ramify
+
+    with pytest.raises(AttributeError, match="module 'ramify' has no attribute 'Tree'"):
+        ramify.Tree  # noqa: B018
