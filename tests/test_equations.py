@@ -14,7 +14,7 @@ op:mvu con:preserve con:origin op:dual-mvu eq:yx op:mll eq:gplvm op:ebi op:ebi-W
 op:ebi-SW eq:subgradient alg:spl op:MAP prop:transform op:maxmin-linear op:graph-criterion
 op:spl-graph op:RelaxLP op:dimred-tree op:dimred-kmeans-tree op:dimred-kmeans-relax-tree algo2
 prop:R op:2-R prop:mean-shift prop:k-means lemma:psd prop:ddr-WZY op:dimred-graph op:sl op:drill
-""".split()
+""".split()  # noqa: SIM905
 
 
 def named(pattern):

@@ -17,7 +17,9 @@ def test_importing_stays_light():
 
 
 def test_scikit_learn_is_loaded_with_the_first_estimator():
-    code = "import sys, ramify; print('sklearn' in sys.modules, hasattr(ramify, 'SPL'), dir(ramify))"
+    code = (
+        "import sys, ramify; print('sklearn' in sys.modules, hasattr(ramify, 'SPL'), dir(ramify))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False True ['DDRTree', 'DRTree', 'SPL', '__version__']"
 

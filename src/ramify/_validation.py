@@ -9,8 +9,6 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._typing import Floats, Matrix, Sparse
-from .rows import CentredRows
-from .solvers.pca import n_components_for
 
 
 def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
@@ -67,19 +65,16 @@ def check_finite(X: Matrix, name: str) -> float:
     )
 
 
-def resolve_n_components(n_components: int | float, Y: CentredRows) -> int:
-    """The number of components: as given, or enough for the given fraction of energy."""
-    if not isinstance(n_components, int | np.integer):
-        return n_components_for(Y, float(n_components))
-    limit = min(Y.n_rows, Y.n_features)
+def check_n_components(n_components: int, n_samples: int, n_features: int) -> None:
+    """There are at most as many components as samples and as features."""
+    limit = min(n_samples, n_features)
     if n_components > limit:
-        lacking = "samples" if Y.n_rows < Y.n_features else "features"
+        lacking = "samples" if n_samples < n_features else "features"
         raise ValueError(
             f"n_components={n_components} must be at most min(n_samples, n_features)={limit} "
-            f"(n_samples={Y.n_rows}, n_features={Y.n_features}); "
+            f"(n_samples={n_samples}, n_features={n_features}); "
             f"lower n_components or add {lacking}."
         )
-    return int(n_components)
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:

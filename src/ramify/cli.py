@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from . import __version__
 
@@ -113,7 +114,7 @@ def run_demo(out: Path) -> None:
     )
 
 
-def import_plotting():  # type: ignore[no-untyped-def]
+def import_plotting() -> tuple[Any, Any]:
     """Matplotlib is an extra: say how to get it rather than fail in the middle."""
     try:
         import matplotlib

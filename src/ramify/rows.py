@@ -1,6 +1,7 @@
 """Centred data, read in blocks of rows: the one thing of size N×D that a fit touches."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -160,9 +161,9 @@ def row_keys(X: Matrix) -> Ints:
     return keys
 
 
-def _mix(values: Floats, odd: Ints | np.uint64) -> Ints:
+def _mix(values: Floats, odd: Any) -> Ints:
     """Scramble the bits of numbers; zero stays zero, so that sparse rows may omit it."""
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # −0 + 0 is +0
+    bits: Any = (values.astype(np.float64) + 0.0).view(np.uint64)  # −0 + 0 is +0
     # A small integer has bits at the upper end only, where a product keeps next to nothing
     # of `odd`: they are spread over the whole word first.
     bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)

@@ -196,10 +196,7 @@ def test_prop_5_no_perturbation_of_w_z_c_improves_the_objective(rng, sigma):
     dense, Y, W, C = problem(40, 6, 10)
     Z = Y.project(W)
     edges = euclidean_spanning_tree(C)
-    if sigma:
-        R_dense = oracles.soft_assignments(Z, C, sigma)
-    else:
-        R_dense = oracles.hard_assignments(Z, C)
+    R_dense = oracles.soft_assignments(Z, C, sigma) if sigma else oracles.hard_assignments(Z, C)
     R = update_assignments(Y, Z, C, sigma)
     W, Z, C, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
     L = oracles.dense_laplacian(edges, 10)

@@ -130,6 +130,15 @@ def test_principal_axes_of_constant_data_carry_nothing(gram):
     assert_orthonormal(W)
 
 
+@pytest.mark.parametrize(("spread", "expected"), [(1e-6, 2), (1e-8, 1)])
+def test_principal_axes_count_what_rounding_cannot_have_made(spread, expected):
+    # The square of a spread of 1e-8 is where rounding errors of YᵀY begin.
+    X = np.vstack([np.eye(3), -np.eye(3)]) * [1.0, spread, 0.0]
+    W, rank = principal_axes(CentredRows(X), 3)
+    assert rank == expected
+    np.testing.assert_allclose(np.abs(W[:, 0]), [1, 0, 0], atol=1e-12)
+
+
 def test_principal_axes_of_data_with_a_large_mean_are_those_of_the_centred_data(gram):
     # Multiples of 2⁻²⁰, so that adding 1e8 is exact.
     X = np.round(decaying(200, 6) * 2**20) / 2**20
@@ -181,11 +190,16 @@ def test_n_components_for_is_the_smallest_number_that_keeps_more(n, D, fraction,
     assert energy[: d - 1].sum() <= fraction * energy.sum() * (1 + 1e-12)
 
 
-def test_n_components_for_equal_parts_keeps_more_than_the_fraction(gram):
-    # Four directions with a quarter of the energy each: one half is not more than one half.
+def test_n_components_for_equal_parts_is_the_number_of_parts_needed(gram):
+    # Four directions with a quarter of the energy each.
     X = np.vstack([np.eye(8)[:, :4], -np.eye(8)[:, :4]])
     assert n_components_for(CentredRows(X), 0.5 - 1e-9) == 2
     assert n_components_for(CentredRows(X), 0.5 + 1e-9) == 3
+
+
+def test_n_components_for_a_fraction_that_is_met_exactly_keeps_one_more():
+    X = np.vstack([np.eye(2), -np.eye(2)])
+    assert n_components_for(CentredRows(X), 0.5) == 2
 
 
 def test_n_components_for_nearly_everything_is_the_rank(gram, rng):

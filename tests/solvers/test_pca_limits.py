@@ -27,7 +27,7 @@ def test_ppca_likelihood_is_largest_at_the_principal_axes(rng):
 
 
 def test_linear_gplvm_is_stationary_at_scaled_principal_scores(rng):
-    """`eq:gplvm`: X = U(Λ/D − I/γ)^½ from the leading eigenpairs of YYᵀ maximises the likelihood."""
+    """`eq:gplvm`: X = U(Λ/D − I/γ)^½, from eigenpairs of YYᵀ, maximises the likelihood."""
     X = branching(30, 8)
     Y, gamma, D = X - X.mean(axis=0), 10.0, 8
     W, _ = principal_axes(CentredRows(X), 2)

@@ -14,9 +14,10 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, RealNotInt, validate_parameter_constraints
 from .._typing import Floats, Ints, Matrix
-from .._validation import check_embedding, check_not_tiny, check_samples
+from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
 from ..rows import CentredRows, row_keys
+from ..solvers.pca import n_components_for
 from ..solvers.record import Callback, SolverResult
 from ._progress import finish, reporter
 
@@ -35,6 +36,7 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     components_: Floats
     embedding_: Floats
     mean_: Floats
+    n_components: Any
     max_iter: int
     tol: float
     verbose: int
@@ -60,6 +62,13 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
         return X
+
+    def _resolve_n_components(self, Y: CentredRows) -> int:
+        """The number of components: as given, or enough for the given fraction of energy."""
+        if not isinstance(self.n_components, Integral):
+            return n_components_for(Y, float(self.n_components))
+        check_n_components(int(self.n_components), Y.n_rows, Y.n_features)
+        return int(self.n_components)
 
     def transform(self, X: Any) -> Floats:
         """Place samples in the learned space.

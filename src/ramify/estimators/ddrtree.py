@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
 from .._typing import Floats, Matrix, Sparse
-from .._validation import check_init, resolve_n_centers, resolve_n_components
+from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..rows import CentredRows, row_keys
@@ -180,7 +180,7 @@ class DDRTree(StructureLearner):
         order = self._known_rows
         with threadpool_limits(limits=1):
             Y = CentredRows(X[order])
-            d = resolve_n_components(self.n_components, Y)
+            d = self._resolve_n_components(Y)
             W, rank = principal_axes(Y, d)
             W = W[:, : max(rank, 1)] * column_signs(Y.lift(W[:, : max(rank, 1)]))
             Z = Y.project(W)
@@ -228,8 +228,10 @@ class DDRTree(StructureLearner):
         n_centers = resolve_n_centers(self.n_centers, len(Z))
         if n_centers == len(Z):
             return None
-        # Rows come sorted by their keys, equal ones together: every m-th is a random sample.
-        sample = Z[:: math.ceil(len(Z) / (SAMPLES_PER_CENTER * n_centers))]
+        # Along the first component the order of the samples depends neither on how the table
+        # is sorted nor on its units; k-means draws from it by position.
+        order = np.argsort(Z[:, 0], kind="stable")
+        sample = Z[order[:: math.ceil(len(Z) / (SAMPLES_PER_CENTER * n_centers))]]
         seed = check_random_state(self.random_state)
         means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
         with warnings.catch_warnings():

@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
 from .._typing import Floats, Ints, Matrix
-from .._validation import resolve_n_components
 from ..graph import adjacency
 from ..rows import CentredRows, row_keys
 from ..solvers.drtree import drtree
@@ -127,7 +126,7 @@ class DRTree(StructureLearner):
         self._remember_rows(keys)
         with threadpool_limits(limits=1):
             Y = CentredRows(X[self._known_rows])
-            d = resolve_n_components(self.n_components, Y)
+            d = self._resolve_n_components(Y)
             W, rank = principal_axes(Y, d)
             result = self._run(
                 lambda report: drtree(

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
 from .._typing import Floats, Ints, Matrix, Sparse
-from .._validation import check_n_neighbors, check_neighbors, resolve_n_components
+from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
@@ -167,7 +167,7 @@ class SPL(StructureLearner):
         self._remember_rows(row_keys(X))
         with threadpool_limits(limits=1):
             Y = CentredRows(X)
-            d = resolve_n_components(self.n_components, Y)
+            d = self._resolve_n_components(Y)
             edges = self._candidate_edges(X, neighbors)
             points = Y.dense(slice(None))
             phi = squared_distances(points, edges)
