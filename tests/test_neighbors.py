@@ -99,9 +99,9 @@ def test_graph_edges_of_an_empty_graph_are_none(shape):
 
 def test_graph_edges_tell_pairs_apart_in_large_graphs():
     # (5, 10) and (42954, 67306) have numbers i·n + j that differ by 2³².
-    row, column = np.array([5, 42_954, 99_999]), np.array([10, 67_306, 0])
-    graph = sparse.csr_array((np.ones(3), (row, column)), shape=(100_000, 100_000))
-    assert graph.indices.dtype == np.int32
+    index = np.array([[5, 42_954, 99_999], [10, 67_306, 0]], dtype=np.int32)
+    graph = sparse.coo_array((np.ones(3), tuple(index)), shape=(100_000, 100_000))
+    assert graph.row.dtype == np.int32
     assert graph_edges(graph).tolist() == [[0, 99_999], [5, 10], [42_954, 67_306]]
 
 

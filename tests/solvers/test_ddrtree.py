@@ -248,7 +248,8 @@ def test_unused_centre_without_a_tree_stays_where_it_is():
     _, Y, W, _ = problem(30, 4, None)
     C = np.array([[0.0, 0.0], [100.0, 100.0]])
     result = ddrtree(Y, W, C, lam=0.0, gamma=10.0, sigma=0.0, max_iter=5, tol=0)
-    np.testing.assert_allclose(result.C[1], [100.0, 100.0])
+    # The axes may turn or flip within the plane; the place in the data space is the same.
+    np.testing.assert_allclose(result.W @ result.C[1], W @ C[1])
     assert np.isfinite(result.Z).all()
 
 
