@@ -20,6 +20,12 @@ def one_thread():
         yield
 
 
+def leading(apply, start, n_components, **options):
+    """The wanted eigenpairs, without the guards that follow them."""
+    values, vectors, coefficients = top_eigenvectors(apply, start, n_components, **options)
+    return values, vectors[:, :n_components], coefficients[:, :n_components]
+
+
 def orthonormal(n_rows, n_columns, rng):
     return np.linalg.qr(rng.normal(size=(n_rows, n_columns)))[0]
 
@@ -73,7 +79,7 @@ def test_top_eigenvectors_match_a_dense_eigensolver(n, rank, n_components, seed)
     Y = rng.normal(size=(min(rank, n), n))
     A = Y.T @ Y
     start = orthonormal(n, n_components, rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, start, n_components)
+    values, vectors, _ = leading(lambda V: A @ V, start, n_components)
     assert_eigenpairs(A, values, vectors)
 
 
@@ -81,7 +87,7 @@ def test_top_eigenvectors_match_a_dense_eigensolver(n, rank, n_components, seed)
 def test_top_eigenvectors_of_a_large_operator_match_a_dense_eigensolver(n_components, rng):
     A, _ = with_spectrum(rng.uniform(size=300) ** 3, rng)
     start = orthonormal(300, n_components, rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, start, n_components)
+    values, vectors, _ = leading(lambda V: A @ V, start, n_components)
     assert_eigenpairs(A, values, vectors)
 
 
@@ -90,7 +96,7 @@ def test_top_eigenvectors_of_equal_eigenvalues_span_their_space(n_components, rn
     values = np.array([4.0, 4.0, 2.0, 2.0, 2.0] + 25 * [1.0])
     A, U = with_spectrum(values, rng)
     start = orthonormal(30, n_components, rng)
-    found, vectors, _ = top_eigenvectors(lambda V: A @ V, start, n_components)
+    found, vectors, _ = leading(lambda V: A @ V, start, n_components)
     assert_eigenpairs(A, found, vectors)
     # The vectors of a full group of equal eigenvalues have one projector in common.
     for last in (2, 5):
@@ -102,7 +108,7 @@ def test_top_eigenvectors_of_equal_eigenvalues_span_their_space(n_components, rn
 
 def test_top_eigenvectors_of_the_identity_are_those_of_the_start(rng):
     start = orthonormal(20, 3, rng)
-    values, vectors, _ = top_eigenvectors(lambda V: V.copy(), start, 3)
+    values, vectors, _ = leading(lambda V: V.copy(), start, 3)
     np.testing.assert_allclose(values, 1.0, rtol=1e-12)
     assert_orthonormal(vectors)
 
@@ -110,7 +116,7 @@ def test_top_eigenvectors_of_the_identity_are_those_of_the_start(rng):
 @pytest.mark.parametrize("n_components", [1, 4, 10])
 def test_top_eigenvectors_of_a_zero_operator_are_orthonormal(n_components, rng):
     start = orthonormal(10, n_components, rng)
-    values, vectors, coefficients = top_eigenvectors(np.zeros_like, start, n_components)
+    values, vectors, coefficients = leading(np.zeros_like, start, n_components)
     np.testing.assert_array_equal(values, 0.0)
     assert_orthonormal(vectors)
     assert_orthonormal(coefficients)
@@ -119,7 +125,7 @@ def test_top_eigenvectors_of_a_zero_operator_are_orthonormal(n_components, rng):
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
 def test_top_eigenvectors_may_be_all_of_them(n, rng):
     A, _ = with_spectrum(rng.uniform(1, 2, size=n), rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, np.eye(n), n)
+    values, vectors, _ = leading(lambda V: A @ V, np.eye(n), n)
     assert_eigenpairs(A, values, vectors)
     np.testing.assert_allclose((vectors * values) @ vectors.T, A, atol=1e-12)
 
@@ -127,7 +133,7 @@ def test_top_eigenvectors_may_be_all_of_them(n, rng):
 @pytest.mark.parametrize("n_components", [1, 3])
 def test_top_eigenvectors_improve_on_a_start_with_more_columns(n_components, rng):
     A, _ = with_spectrum(np.linspace(0, 1, 40) ** 2, rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, orthonormal(40, 6, rng), n_components)
+    values, vectors, _ = leading(lambda V: A @ V, orthonormal(40, 6, rng), n_components)
     assert_eigenpairs(A, values, vectors)
 
 
@@ -138,9 +144,7 @@ def test_top_eigenvectors_leave_an_invariant_subspace_that_is_not_the_leading_on
     # The start is an exact eigenvector, and orthogonal to the leading one.
     diagonal = bulk * np.random.default_rng(0).uniform(size=n)
     diagonal[:2] = 1.0, top
-    values, vectors, _ = top_eigenvectors(
-        lambda V: diagonal[:, np.newaxis] * V, np.eye(n)[:, :1], 1
-    )
+    values, vectors, _ = leading(lambda V: diagonal[:, np.newaxis] * V, np.eye(n)[:, :1], 1)
     assert values[0] == pytest.approx(top, rel=1e-12)
     assert np.abs(vectors[1, 0]) == pytest.approx(1.0, rel=1e-12)
 
@@ -148,14 +152,14 @@ def test_top_eigenvectors_leave_an_invariant_subspace_that_is_not_the_leading_on
 def test_top_eigenvectors_replace_the_wrong_part_of_an_invariant_subspace(rng):
     values = np.concatenate([[9.0, 8.0, 7.0, 6.0], np.linspace(0, 3, 196)])
     A, U = with_spectrum(values, rng)
-    found, vectors, _ = top_eigenvectors(lambda V: A @ V, U[:, [0, 2, 3]], 3)
+    found, vectors, _ = leading(lambda V: A @ V, U[:, [0, 2, 3]], 3)
     np.testing.assert_allclose(found, [9, 8, 7], rtol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors * U[:, :3], axis=0)), 1.0, rtol=1e-12)
 
 
 def test_top_eigenvectors_of_an_operator_with_a_null_start_are_found(rng):
     A, U = with_spectrum(np.concatenate([[5.0, 4.0], np.zeros(58)]), rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, U[:, 10:12], 2)
+    values, vectors, _ = leading(lambda V: A @ V, U[:, 10:12], 2)
     assert_eigenpairs(A, values, vectors)
 
 
@@ -168,7 +172,7 @@ def test_top_eigenvectors_never_capture_less_than_the_start(n, n_components, see
     start = np.linalg.qr(U[:, :n_components] + noise)[0]
     # However early the iteration stops.
     for rtol in (1e-10, 1e-2, 1.0):
-        values, vectors, _ = top_eigenvectors(lambda V: A @ V, start, n_components, rtol=rtol)
+        values, vectors, _ = leading(lambda V: A @ V, start, n_components, rtol=rtol)
         captured = np.trace(start.T @ A @ start)
         assert values.sum() >= captured * (1 - 1e-14 * n)
         assert values.sum() == pytest.approx(np.trace(vectors.T @ A @ vectors), rel=1e-12)
@@ -180,9 +184,7 @@ def test_top_eigenvectors_coefficients_reproduce_the_vectors(n, n_components, se
     n_components = min(n_components, n)
     A, _ = with_spectrum(rng.uniform(size=n), rng)
     apply = Recorder(A)
-    _, vectors, coefficients = top_eigenvectors(
-        apply, orthonormal(n, n_components, rng), n_components
-    )
+    _, vectors, coefficients = leading(apply, orthonormal(n, n_components, rng), n_components)
     passed = np.hstack(apply.columns)
     assert coefficients.shape == (passed.shape[1], n_components)
     np.testing.assert_allclose(passed @ coefficients, vectors, atol=1e-13)
@@ -192,7 +194,7 @@ def test_top_eigenvectors_coefficients_reproduce_the_vectors(n, n_components, se
 def test_top_eigenvectors_stop_at_once_from_the_solution(rng):
     A, U = with_spectrum(np.concatenate([[10.0, 9.0], np.full(98, 1.0)]), rng)
     apply = Recorder(A)
-    values, _, _ = top_eigenvectors(apply, U[:, :2], 2)
+    values, _, _ = leading(apply, U[:, :2], 2)
     np.testing.assert_allclose(values, [10, 9], rtol=1e-12)
     assert len(apply.columns) == 1
 
@@ -200,7 +202,7 @@ def test_top_eigenvectors_stop_at_once_from_the_solution(rng):
 def test_top_eigenvectors_of_a_few_distinct_eigenvalues_need_a_few_columns(rng):
     A, _ = with_spectrum(np.concatenate([[10.0, 9.0], np.full(198, 1.0)]), rng)
     apply = Recorder(A)
-    values, vectors, _ = top_eigenvectors(apply, orthonormal(200, 2, rng), 2)
+    values, vectors, _ = leading(apply, orthonormal(200, 2, rng), 2)
     assert_eigenpairs(A, values, vectors)
     assert np.hstack(apply.columns).shape[1] <= 12  # three distinct values, blocks of 2 + 2
 
@@ -209,8 +211,8 @@ def test_top_eigenvectors_of_a_few_distinct_eigenvalues_need_a_few_columns(rng):
 def test_top_eigenvectors_do_not_depend_on_the_scale_of_the_operator(scale, rng):
     A, _ = with_spectrum(rng.uniform(size=30), rng)
     start = orthonormal(30, 2, rng)
-    values, vectors, _ = top_eigenvectors(lambda V: A @ V, start, 2)
-    scaled_values, scaled_vectors, _ = top_eigenvectors(lambda V: scale * (A @ V), start, 2)
+    values, vectors, _ = leading(lambda V: A @ V, start, 2)
+    scaled_values, scaled_vectors, _ = leading(lambda V: scale * (A @ V), start, 2)
     np.testing.assert_allclose(scaled_values / scale, values, rtol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors * scaled_vectors, axis=0)), 1.0, rtol=1e-12)
 
@@ -219,7 +221,7 @@ def test_top_eigenvectors_are_the_same_in_every_call(rng):
     A, _ = with_spectrum(rng.uniform(size=50), rng)
     start = orthonormal(50, 3, rng)
     before = start.copy()
-    first, second = (top_eigenvectors(lambda V: A @ V, start, 3) for _ in range(2))
+    first, second = (leading(lambda V: A @ V, start, 3) for _ in range(2))
     for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(start, before)
@@ -430,3 +432,42 @@ def test_block_cg_stops_after_max_iter_steps_with_a_smaller_error(rng):
     errors = [energy(block_cg(lambda V: A @ V, B, np.copy, max_iter=k)) for k in (0, 1, 5, 20)]
     assert (np.diff(errors, axis=0) < 0).all()
     assert (errors[-1] > 1e-6 * errors[0]).all()
+
+
+def test_block_cg_from_a_guess_reaches_the_same_solution_in_fewer_steps(rng):
+    A, B = with_spectrum(np.linspace(1, 50, 60), rng), rng.normal(size=(60, 3))
+    exact = np.linalg.solve(A, B)
+    steps = []
+
+    def apply(V):
+        steps.append(1)
+        return A @ V
+
+    X = block_cg(apply, B, np.copy)
+    from_nothing, steps[:] = len(steps), []
+    close = exact + 1e-8 * rng.normal(size=exact.shape)
+    guess = close.copy()
+    Y = block_cg(apply, B, np.copy, guess=guess)
+    assert len(steps) < from_nothing
+    np.testing.assert_allclose(X, exact, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(Y, exact, rtol=1e-9, atol=1e-10)
+    np.testing.assert_array_equal(guess, close)  # it is not written to
+
+
+def test_guards_are_orthonormal_and_make_a_warm_start(rng):
+    """A second call that starts from the first one's block needs fewer columns."""
+    A = with_spectrum(np.linspace(1, 50, 80), rng)
+    start = orthonormal(80, 2, rng)
+    values, block, coefficients = top_eigenvectors(lambda V: A @ V, start, 2)
+    assert block.shape == (80, 4)
+    np.testing.assert_allclose(block.T @ block, np.eye(4), atol=1e-10)
+    columns = []
+
+    def apply(V):
+        columns.append(V.shape[1])
+        return A @ V
+
+    again, same, _ = top_eigenvectors(apply, block, 2)
+    np.testing.assert_allclose(again, values, rtol=1e-10)
+    assert same.shape == block.shape
+    assert sum(columns) < len(coefficients)

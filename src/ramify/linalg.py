@@ -21,10 +21,11 @@ def top_eigenvectors(
 
     Rayleigh–Ritz in a growing block Krylov space. It contains `start` from the beginning,
     so the captured sum of eigenvalues never falls below that of `start`: this keeps an
-    alternating minimisation monotone. A few fixed random directions join it, so that an
-    eigenvector orthogonal to everything in `start` is found too. The space grows by the
-    residuals until these vanish; in the worst case it becomes the whole space and the
-    answer is that of a dense eigensolver.
+    alternating minimisation monotone. A few guards stand by for the eigenvectors that may
+    overtake the wanted ones: the further columns of `start` or, where it has none, random
+    directions, so that an eigenvector orthogonal to everything in `start` is found too. The
+    space grows by the residuals until these vanish; in the worst case it becomes the whole
+    space and the answer is that of a dense eigensolver.
 
     Parameters
     ----------
@@ -40,8 +41,10 @@ def top_eigenvectors(
     -------
     values : array of shape (n_components,)
         In descending order.
-    vectors : array of shape (n, n_components)
-    coefficients : array of shape (m, n_components)
+    vectors : array of shape (n, n_components + number of guards)
+        Orthonormal. The guards come after the eigenvectors; the whole makes a good start for
+        a nearby problem.
+    coefficients : array of shape (m, n_components + number of guards)
         The vectors in terms of all the m columns that were passed to `apply`, in order: what
         `apply` computed of these on the way need not be computed again for the vectors.
 
@@ -51,26 +54,28 @@ def top_eigenvectors(
     >>> from ramify.linalg import top_eigenvectors
     >>> A = np.diag([1.0, 5.0, 3.0])
     >>> values, vectors, _ = top_eigenvectors(lambda V: A @ V, np.eye(3)[:, :1], 1)
-    >>> values.round(6), np.abs(vectors.ravel()).round(6)
+    >>> values.round(6), np.abs(vectors[:, 0]).round(6)
     (array([5.]), array([0., 1., 0.]))
     """
     n = len(start)
-    guards = np.random.default_rng(0).standard_normal((n, N_GUARDS))
-    V = extend_basis(start, guards)
+    V = start
+    if start.shape[1] == n_components:
+        V = extend_basis(start, np.random.default_rng(0).standard_normal((n, N_GUARDS)))
+    n_block = V.shape[1]
     AV = apply(V)
     while True:
         H = V.T @ AV
         values, vectors = linalg.eigh((H + H.T) / 2)
-        values, vectors = values[::-1], vectors[:, ::-1][:, : n_components + N_GUARDS]
+        values, vectors = values[::-1], vectors[:, ::-1][:, :n_block]
         ritz = V @ vectors
         # Relative to the largest eigenvalue, so that the squares in its norm cannot overflow.
         scale = max(float(values[0]), np.finfo(float).tiny)
-        residual = (AV @ vectors - ritz * values[: vectors.shape[1]]) / scale
+        residual = (AV @ vectors - ritz * values[:n_block]) / scale
         size = np.linalg.norm(residual, axis=0)
         unsettled = size > rtol
         # A guard matters only while it may still rise above the wanted eigenvalues; how far it
         # may rise is unknown until it is near some eigenvector.
-        guard, error = values[n_components : vectors.shape[1]], scale * size[n_components:]
+        guard, error = values[n_components:n_block], scale * size[n_components:]
         is_rival = (guard + error > values[n_components - 1]) | (error > GUARD_RTOL * guard)
         unsettled[n_components:] &= is_rival
         if V.shape[1] == n or not unsettled.any():
@@ -79,7 +84,7 @@ def top_eigenvectors(
         if new.shape[1] == 0:
             break
         V, AV = np.hstack([V, new]), np.hstack([AV, apply(new)])
-    return values[:n_components], ritz[:, :n_components], vectors[:, :n_components]
+    return values[:n_components], ritz, vectors
 
 
 def extend_basis(V: Floats, new: Floats) -> Floats:
@@ -118,12 +123,19 @@ def column_signs(W: Floats) -> Floats:
 
 
 def block_cg(
-    apply: Apply, B: Floats, precondition: Apply, *, rtol: float = 1e-12, max_iter: int = 1000
+    apply: Apply,
+    B: Floats,
+    precondition: Apply,
+    *,
+    guess: Floats | None = None,
+    rtol: float = 1e-12,
+    max_iter: int = 1000,
 ) -> Floats:
     """Preconditioned conjugate gradients for several right-hand sides at once.
 
     Each column follows its own recurrence; the operator is applied to all of them
-    together. Columns stop when their preconditioned residual has shrunk by `rtol`.
+    together. Columns stop when their residual, in the norm of the preconditioner, is `rtol`
+    of that of B. `guess` is where to start.
 
     Examples
     --------
@@ -133,11 +145,16 @@ def block_cg(
     >>> block_cg(lambda V: A @ V, np.array([[5.0], [4.0]]), lambda V: V).round(12).ravel()
     array([1., 1.])
     """
-    X = np.zeros_like(B)
-    residual = B.copy()
-    step = z = precondition(residual)
+    step = z = precondition(B)
+    residual = B
     rho = np.einsum("ij,ij->j", residual, z)
     target = rtol**2 * rho
+    X = np.zeros_like(B)
+    if guess is not None:
+        X = guess.copy()
+        residual = B - apply(X)
+        step = z = precondition(residual)
+        rho = np.einsum("ij,ij->j", residual, z)
     for _ in range(max_iter):
         if (rho <= target).all():
             break

@@ -10,6 +10,7 @@ import ramify.solvers.ddrtree as module
 from ramify.graph import euclidean_spanning_tree, laplacian
 from ramify.rows import CentredRows
 from ramify.solvers.ddrtree import (
+    Axes,
     assign,
     centre_solvers,
     ddrtree,
@@ -134,7 +135,7 @@ def test_prop_3_centre_update_is_the_mean_shift_step():
     Z, sigma = Y.project(W), 0.3
     R = update_assignments(Y, Z, Z, sigma)
     edges = euclidean_spanning_tree(Z)
-    _, Z_new, C_new, _ = update_embedding(Y, W, Z, R, edges, 0.0, 10.0)
+    _, Z_new, C_new, _ = update_embedding(Y, Axes(W, None), Z, R, edges, 0.0, 10.0)
     # Mean shift from c_k, each sample weighted by the inverse of its kernel density.
     kernel = np.exp(-((Z[:, None] - Z) ** 2).sum(axis=2) / sigma)
     weight = kernel / kernel.sum(axis=1, keepdims=True)
@@ -188,7 +189,7 @@ def test_centre_solvers_invert_p_and_m(rng):
     M = 1.1 * P - dense.T @ dense
     B = rng.normal(size=(20, 3))
     np.testing.assert_allclose(solve_P(B), np.linalg.solve(P, B), rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(solve_M(B), np.linalg.solve(M, B), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(solve_M(B, None), np.linalg.solve(M, B), rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.0])
@@ -198,7 +199,8 @@ def test_prop_5_no_perturbation_of_w_z_c_improves_the_objective(rng, sigma):
     edges = euclidean_spanning_tree(C)
     R_dense = oracles.soft_assignments(Z, C, sigma) if sigma else oracles.hard_assignments(Z, C)
     R = update_assignments(Y, Z, C, sigma)
-    W, Z, C, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
+    axes, Z, C, captured = update_embedding(Y, Axes(W, None), C, R, edges, 4.0, 10.0)
+    W = axes.block[:, :2]
     L = oracles.dense_laplacian(edges, 10)
 
     def objective(W, Z, C):
@@ -226,7 +228,8 @@ def test_prop_5_w_spans_the_leading_eigenvectors():
     M = 1.1 * P - R_dense.T @ R_dense
     Q = (np.eye(40) + R_dense @ np.linalg.solve(M, R_dense.T)) / 11
     R = update_assignments(Y, Z, C, 0.1)
-    W, _, _, captured = update_embedding(Y, W, C, R, edges, 4.0, 10.0)
+    axes, _, _, captured = update_embedding(Y, Axes(W, None), C, R, edges, 4.0, 10.0)
+    W = axes.block[:, :2]
     T = dense.T @ Q @ dense
     np.testing.assert_allclose(
         np.linalg.eigvalsh(W.T @ T @ W)[::-1], np.linalg.eigvalsh(T)[::-1][:2], rtol=1e-10

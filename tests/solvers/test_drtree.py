@@ -55,7 +55,8 @@ def test_no_perturbation_of_w_and_z_improves_the_objective(rng):
     dense, Y = X - X.mean(axis=0), CentredRows(X)
     W, _ = principal_axes(Y, 2)
     edges = euclidean_spanning_tree(Y.project(W))
-    W, Z, captured = update_embedding(Y, W, edges, 5.0)
+    W, Z, captured = update_embedding(Y, W, 2, edges, 5.0)
+    W = W[:, :2]
     L = laplacian(edges, 40).toarray()
     best = oracles.drtree_objective(dense, W, Z, L, 5.0)
     assert best == pytest.approx(Y.energy - captured, rel=1e-12)

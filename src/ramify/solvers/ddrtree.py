@@ -69,15 +69,17 @@ def ddrtree(
     >>> len(result.edges), bool((np.diff(result.history) <= 1e-10).all())
     (19, True)
     """
+    axes = Axes(W, None)
     Z = Y.project(W)
     C = Z.copy() if C is None else C
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
         edges = euclidean_spanning_tree(C)
         R = update_assignments(Y, Z, C, sigma)
-        W, Z, C, captured = update_embedding(Y, W, C, R, edges, lam, gamma)
+        axes, Z, C, captured = update_embedding(Y, axes, C, R, edges, lam, gamma)
         if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
             break
+    W = axes.block[:, : W.shape[1]]
     return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
 
 
@@ -198,15 +200,26 @@ def assign_sparse(Z: Floats, kdtree: KDTree, sigma: float) -> Sparse:
     return sparse.csr_array((value, (row, column)), shape=(n_points, n_centers))
 
 
+@dataclass(frozen=True)
+class Axes:
+    """W, followed by the guards of the eigensolver, and M⁻¹(RᵀY) times them if known.
+
+    Both are where the next iteration starts from.
+    """
+
+    block: Floats
+    solved: Floats | None
+
+
 def update_embedding(
     Y: CentredRows,
-    W: Floats,
+    axes: Axes,
     C: Floats,
     R: Assignments,
     edges: Ints,
     lam: float,
     gamma: float,
-) -> tuple[Floats, Floats, Floats, float]:
+) -> tuple[Axes, Floats, Floats, float]:
     """Minimiser over W, Z and C for fixed S and R (`prop:ddr-WZY`), without the N×N matrix Q.
 
     With P = λ/γ·L + Γ and M = (1+γ)/γ·P − RᵀR (`lemma:psd`),
@@ -216,31 +229,32 @@ def update_embedding(
     At the minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
     the fourth value returned.
     """
+    d = C.shape[1]
     # A centre that nobody uses, with no tree to hold it, stays where it is in the data space.
     unused = (R.counts == 0) & (lam == 0)
     solve_P, solve_M = centre_solvers(R, R.counts + unused, edges, lam, gamma)
     solved: list[Floats] = []
 
     def apply(V: Floats) -> Floats:
-        solved.append(solve_M(R.RtY @ V))
+        guess = axes.solved if not solved else None
+        solved.append(solve_M(R.RtY @ V, guess))
         return (Y.apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
 
-    values, W_new, coefficients = top_eigenvectors(apply, W, W.shape[1])
-    unused_centers = unused[:, np.newaxis] * (C @ (W.T @ W_new))
-    W = W_new
-    A = np.hstack(solved) @ coefficients  # M⁻¹(RᵀY)W
-    Z = np.empty((Y.n_rows, W.shape[1]))
+    values, block, coefficients = top_eigenvectors(apply, axes.block, d)
+    A_block = np.hstack(solved) @ coefficients
+    W, A = block[:, :d], A_block[:, :d]  # A = M⁻¹(RᵀY)W
+    Z = np.empty((Y.n_rows, d))
     for rows in R.blocks:
         Z[rows] = (Y.project(W, rows) + R.block(rows) @ A) / (1 + gamma)
     RtZ = (R.RtY @ W + R.overlap(A)) / (1 + gamma)
-    C = solve_P(RtZ + unused_centers)
-    return W, Z, C, float(values.sum())
+    held = unused[:, np.newaxis] * (C @ (axes.block[:, :d].T @ W))
+    return Axes(block, A_block), Z, solve_P(RtZ + held), float(values.sum())
 
 
 def centre_solvers(
     R: Assignments, counts: Floats, edges: Ints, lam: float, gamma: float
-) -> tuple[Apply, Apply]:
-    """Maps B ↦ P⁻¹B and B ↦ M⁻¹B.
+) -> tuple[Apply, Callable[[Floats, Floats | None], Floats]]:
+    """Maps B ↦ P⁻¹B and (B, guess) ↦ M⁻¹B.
 
     RᵀR ⪯ Γ ⪯ P, so the eigenvalues of P⁻¹M lie in [1/γ, (1+γ)/γ] whatever the data: with P, a
     tree plus a diagonal that is solved exactly, conjugate gradients need few steps.
@@ -249,7 +263,11 @@ def centre_solvers(
     P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
     weighted = (1 + gamma) / gamma * P
     if R.overlap_matrix is None:
-        return solve_P, lambda B: block_cg(lambda V: weighted @ V - R.overlap(V), B, solve_P)
+
+        def apply_M(V: Floats) -> Floats:
+            return weighted @ V - R.overlap(V)
+
+        return solve_P, lambda B, guess: block_cg(apply_M, B, solve_P, guess=guess)
     M = weighted.toarray() - R.overlap_matrix
     factor = linalg.cho_factor(M, overwrite_a=True)
-    return solve_P, lambda B: linalg.cho_solve(factor, B)
+    return solve_P, lambda B, guess: linalg.cho_solve(factor, B)

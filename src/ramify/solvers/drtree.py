@@ -43,23 +43,25 @@ def drtree(
     >>> len(result.edges), bool((np.diff(result.history) <= 1e-10).all())
     (19, True)
     """
+    d = W.shape[1]
     Z = Y.project(W)
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
         edges = euclidean_spanning_tree(Z)
-        W, Z, captured = update_embedding(Y, W, edges, lam)
+        W, Z, captured = update_embedding(Y, W, d, edges, lam)
         if watch.has_converged(Y.energy - captured):
             break
-    return TreeResult(W, Z, Z, edges, watch.history, watch.change, watch.converged)
+    return TreeResult(W[:, :d], Z, Z, edges, watch.history, watch.change, watch.converged)
 
 
 def update_embedding(
-    Y: CentredRows, W: Floats, edges: Ints, lam: float
+    Y: CentredRows, W: Floats, d: int, edges: Ints, lam: float
 ) -> tuple[Floats, Floats, float]:
     """Minimiser over W and Z for a fixed tree (`prop:transform`).
 
     W: top eigenvectors of Yᵀ(I + λL)⁻¹Y; Z = (I + λL)⁻¹YW. At the minimum the objective
-    is ‖Y‖² minus the sum of the eigenvalues, which is the third value returned.
+    is ‖Y‖² minus the sum of the eigenvalues, which is the third value returned. Columns of W
+    beyond the first d are guards of the eigensolver (`top_eigenvectors`).
     """
     solve = tree_solver(edges, lam, np.ones(Y.n_rows))
     solved: list[Floats] = []
@@ -68,5 +70,5 @@ def update_embedding(
         solved.append(solve(Y.project(V)))
         return Y.weigh(solved[-1]).T
 
-    values, W, coefficients = top_eigenvectors(apply, W, W.shape[1])
-    return W, np.hstack(solved) @ coefficients, float(values.sum())
+    values, W, coefficients = top_eigenvectors(apply, W, d)
+    return W, np.hstack(solved) @ coefficients[:, :d], float(values.sum())
