@@ -17,7 +17,7 @@ from .._typing import Floats, Ints, Matrix
 from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
 from ..rows import CentredRows, row_keys
-from ..solvers.pca import n_components_for
+from ..solvers.pca import n_components_for, principal_axes
 from ..solvers.record import Callback, SolverResult
 from ._progress import finish, reporter
 
@@ -148,9 +148,23 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         return result
 
-    def _remember_rows(self, keys: Ints) -> None:
+    def _remember_rows(self, X: Matrix) -> Ints:
+        """Keep the keys of the training rows; return the order that sorts them.
+
+        It depends on what the rows hold, not on how the table is sorted.
+        """
+        keys = row_keys(X)
         self._known_rows = np.argsort(keys, kind="stable")
         self._known_keys = keys[self._known_rows]
+        return self._known_rows
+
+    def _principal_start(self, X: Matrix) -> tuple[CentredRows, int, Floats]:
+        """Centred rows, the number of components, and the principal axes that carry variance."""
+        Y = CentredRows(X)
+        d = self._resolve_n_components(Y)
+        W, rank = principal_axes(Y, d)
+        W = W[:, : max(rank, 1)]
+        return Y, d, W * column_signs(Y.lift(W))
 
     def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:
         """Set mean_ and components_ (completed, signs fixed); return the signs of W's columns."""

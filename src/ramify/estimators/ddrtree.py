@@ -17,10 +17,7 @@ from .._compat import Interval, StrOptions
 from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
-from ..linalg import column_signs
-from ..rows import CentredRows, row_keys
 from ..solvers.ddrtree import MAX_CDIST, assign, ddrtree
-from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ._base import StructureLearner
 
@@ -176,13 +173,9 @@ class DDRTree(StructureLearner):
         """
         X = self._validated(X)
         self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        self._remember_rows(row_keys(X))
-        order = self._known_rows
+        order = self._remember_rows(X)
         with threadpool_limits(limits=1):
-            Y = CentredRows(X[order])
-            d = self._resolve_n_components(Y)
-            W, rank = principal_axes(Y, d)
-            W = W[:, : max(rank, 1)] * column_signs(Y.lift(W[:, : max(rank, 1)]))
+            Y, d, W = self._principal_start(X[order])
             Z = Y.project(W)
             C = self._starting_centers(Z, d)
             self.sigma_ = self._resolve_sigma(Z, Z if C is None else C)

@@ -9,11 +9,9 @@ from scipy.spatial import KDTree
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions
-from .._typing import Floats, Ints, Matrix
+from .._typing import Floats, Matrix
 from ..graph import adjacency
-from ..rows import CentredRows, row_keys
 from ..solvers.drtree import drtree
-from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ._base import StructureLearner
 
@@ -122,16 +120,13 @@ class DRTree(StructureLearner):
         """
         X = self._validated(X)
         self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        keys = row_keys(X)
-        self._remember_rows(keys)
+        order = self._remember_rows(X)
         with threadpool_limits(limits=1):
-            Y = CentredRows(X[self._known_rows])
-            d = self._resolve_n_components(Y)
-            W, rank = principal_axes(Y, d)
+            Y, d, W = self._principal_start(X[order])
             result = self._run(
                 lambda report: drtree(
                     Y,
-                    W[:, : max(rank, 1)],
+                    W,
                     lam=self.lam_,
                     max_iter=self.max_iter,
                     tol=self.tol,
@@ -140,20 +135,16 @@ class DRTree(StructureLearner):
             )
         signs = self._set_axes(Y, result.W, d, X.dtype)
         self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
-        self.embedding_[self._known_rows, : len(signs)] = result.Z * signs
-        self._set_nodes(self.embedding_, self._known_rows[result.edges])
+        self.embedding_[order, : len(signs)] = result.Z * signs
+        self.centers_ = self.embedding_
+        self.tree_ = adjacency(order[result.edges], len(order))
+        self.labels_ = np.arange(len(order))
+        self.assignments_ = sparse.eye_array(len(order), format="csr")
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
         """Learn the embedding and return it; see `fit`."""
         return self.fit(X).embedding_
-
-    def _set_nodes(self, centers: Floats, edges: Ints) -> None:
-        n = len(centers)
-        self.centers_ = centers
-        self.tree_ = adjacency(edges, n)
-        self.labels_ = np.arange(n)
-        self.assignments_ = sparse.eye_array(n, format="csr")
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """The best place for one more leaf of the tree, all other points staying put.

@@ -15,7 +15,7 @@ from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
-from ..rows import CentredRows, row_keys
+from ..rows import CentredRows
 from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ..solvers.spl import (
@@ -164,7 +164,7 @@ class SPL(StructureLearner):
         """
         X = self._validated(X)
         n_samples = X.shape[0]
-        self._remember_rows(row_keys(X))
+        self._remember_rows(X)
         with threadpool_limits(limits=1):
             Y = CentredRows(X)
             d = self._resolve_n_components(Y)

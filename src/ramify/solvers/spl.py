@@ -191,7 +191,7 @@ def spl(
     history: list[float] = []
     n_evaluations = 0
     best: SPLState | None = None
-    gap = np.inf
+    gap = relative = np.inf
 
     def negative(u: Floats) -> tuple[float, Floats]:
         nonlocal best, n_evaluations
@@ -201,32 +201,31 @@ def spl(
             best = state
         return -state.objective, -scaling * state.gradient
 
-    def certify(intermediate_result: optimize.OptimizeResult | None = None) -> None:
-        nonlocal gap
+    def is_certified() -> bool:
+        nonlocal gap, relative
         assert best is not None
         gap = max(optimality_gap(problem, best), 0.0)
+        relative = gap / gap_scale(problem, best)
         history.append(best.objective)
         if callback is not None:
             elapsed = time.perf_counter() - start_time
-            relative = gap / gap_scale(problem, best)
             callback(Progress(len(history) - 1, max_iter, best.objective, relative, elapsed))
-        if gap <= tol * gap_scale(problem, best):
-            raise StopIteration
+        return relative <= tol
+
+    def after_iteration(intermediate_result: optimize.OptimizeResult) -> None:
+        if is_certified():
+            raise StopIteration  # SciPy's way to end a minimisation
 
     u = start(problem) / scaling
     negative(u)
-    try:
-        certify()
-    except StopIteration:
-        pass
-    else:
+    if not is_certified():
         optimize.minimize(
             negative,
             u,
             jac=True,
             method="L-BFGS-B",
             bounds=optimize.Bounds(0.0, np.inf),
-            callback=certify,
+            callback=after_iteration,
             options={
                 "maxiter": max_iter,
                 "maxfun": 20 * max_iter,
@@ -236,7 +235,6 @@ def spl(
             },
         )
     assert best is not None
-    relative = gap / gap_scale(problem, best)
     return SPLResult(
         best, gap, history, len(history) - 1, n_evaluations, relative, bool(relative <= tol)
     )
