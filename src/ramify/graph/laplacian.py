@@ -22,7 +22,8 @@ def adjacency(edges: Ints, n_nodes: int, weights: Floats | None = None) -> Spars
     """
     if weights is None:
         weights = np.ones(len(edges))
-    i, j = edges[:, 0], edges[:, 1]
+    # Old versions of SciPy's graph routines take indices of 32 bits only.
+    i, j = edges.astype(np.int32).T
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     values = np.concatenate([weights, weights])
     return sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))

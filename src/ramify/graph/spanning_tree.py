@@ -6,11 +6,11 @@ arbitrarily close, or equal, and the edge between them is an edge like any other
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial import KDTree
 
 from .._typing import Bools, Floats, Ints
+from .laplacian import adjacency
 
 # Above this dimension a k-d tree visits nearly every point, and Prim is faster.
 MAX_KDTREE_DIM = 10
@@ -110,13 +110,7 @@ def boruvka(points: Floats) -> Ints:
         joins = np.column_stack([source, target[source]])
         joins = joins[np.argsort(found[source], kind="stable")]
         forest.append(joins[acyclic(component[joins], n_components)])
-        n_components, merged = connected_components(
-            csr_array(
-                (np.ones(len(joins)), (component[joins[:, 0]], component[joins[:, 1]])),
-                shape=(n_components, n_components),
-            ),
-            directed=False,
-        )
+        n_components, merged = connected_components(adjacency(component[joins], n_components))
         component = merged[component]
     return np.concatenate(forest)
 
@@ -152,9 +146,7 @@ def acyclic(joins: Ints, n_components: int) -> Ints:
     # SciPy numbers components in 32 bits, in which this product would overflow.
     _, position = np.unique(low.astype(np.int64) * n_components + high, return_index=True)
     # Ranks start at one: the sparse routine would drop a zero.
-    graph = csr_array(
-        (position + 1.0, (low[position], high[position])), shape=(n_components, n_components)
-    )
+    graph = adjacency(joins[position], n_components, position + 1.0)
     return np.sort(minimum_spanning_tree(graph).data.astype(np.intp) - 1)
 
 
