@@ -44,22 +44,18 @@ def adjacency_of(model):
 
 
 def test_permuting_the_rows_permutes_the_result(estimator, X, rng):
+    """To the last bit: the fit works in an order that the permutation does not change."""
     order = rng.permutation(len(X))
     model, permuted = clone(estimator).fit(X), clone(estimator).fit(X[order])
-    # Trees are fitted in an order that the permutation does not change: equal to the last bit.
-    # SPL is solved to a tolerance.
-    atol = 1e-4 if isinstance(model, SPL) else 0
-    scale = np.abs(model.embedding_).max()
-    np.testing.assert_allclose(
-        permuted.embedding_ / scale, model.embedding_[order] / scale, atol=atol, rtol=0
-    )
-    np.testing.assert_allclose(permuted.components_, model.components_, atol=atol, rtol=0)
-    if not isinstance(model, SPL) and len(model.centers_) == len(X):
+    np.testing.assert_array_equal(permuted.embedding_, model.embedding_[order])
+    np.testing.assert_array_equal(permuted.components_, model.components_)
+    if len(adjacency_of(model)) == len(X):
         np.testing.assert_array_equal(
             adjacency_of(permuted), adjacency_of(model)[np.ix_(order, order)]
         )
-    elif not isinstance(model, SPL):
+    else:
         np.testing.assert_array_equal(permuted.centers_, model.centers_)
+        np.testing.assert_array_equal(adjacency_of(permuted), adjacency_of(model))
 
 
 def test_same_result_whatever_the_number_of_threads(estimator):

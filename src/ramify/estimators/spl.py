@@ -164,11 +164,11 @@ class SPL(StructureLearner):
         """
         X = self._validated(X)
         n_samples = X.shape[0]
-        self._remember_rows(X)
+        order = self._remember_rows(X)
         with threadpool_limits(limits=1):
-            Y = CentredRows(X)
+            Y = CentredRows(X[order])
             d = self._resolve_n_components(Y)
-            edges = self._candidate_edges(X, neighbors)
+            edges = relabel(self._candidate_edges(X, neighbors), np.argsort(order))
             points = Y.dense(slice(None))
             phi = squared_distances(points, edges)
             self.scale_ = self._resolve_scale(phi, d)
@@ -192,11 +192,11 @@ class SPL(StructureLearner):
                 embedding = self.gamma / (self.gamma + 1) * Z
             else:
                 embedding = kernel_pca(posterior_covariance(problem, state.s), d) / self.scale_
-        self.skeleton_ = Z.astype(X.dtype)
-        self.embedding_ = embedding.astype(X.dtype)
+        self.skeleton_, self.embedding_ = np.empty((2, n_samples, d), dtype=X.dtype)
+        self.skeleton_[order], self.embedding_[order] = Z, embedding
         active = state.s > 0
-        self.edges_ = edges
-        self.graph_ = adjacency(edges[active], n_samples, state.s[active])
+        self.edges_ = relabel(edges, order)
+        self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
         self.n_evaluations_ = result.n_evaluations
         self.optimality_gap_ = result.gap
         violation = state.expected - problem.phi - state.s / (2 * problem.slack)
@@ -264,6 +264,12 @@ class SPL(StructureLearner):
         if self.gamma > 0:
             return (self.gamma + 1) / self.gamma * self.components_
         return linalg.lstsq(self.embedding_, self.skeleton_)[0] @ self.components_
+
+
+def relabel(edges: Ints, names: Ints) -> Ints:
+    """Edges between renamed nodes, each with its smaller end first, sorted."""
+    edges = np.sort(names[edges], axis=1)
+    return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
 
 
 def kernel_pca(K: Floats, n_components: int) -> Floats:
