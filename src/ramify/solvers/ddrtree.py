@@ -100,7 +100,7 @@ def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> As
     """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
     n_centers = len(C)
     kdtree = KDTree(C) if n_centers > MAX_CDIST else None
-    blocks = list(Y.blocks(min(n_centers, MAX_CDIST)))
+    blocks = list(Y.blocks(MIN_SPARSE if kdtree else n_centers))
     kept: dict[int, Matrix] = {}
     counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
     overlap_matrix: Matrix | None = None
