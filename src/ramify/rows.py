@@ -131,6 +131,53 @@ class CentredRows:
         return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
 
 
+class UnitFree:
+    """Values rounded to nine digits of the data's range: the same in any unit.
+
+    Shift and range come from the extremes of the columns, which do not depend on the order
+    of the rows. Rounding hides the last digits, in which two units differ, so that what is
+    equal in one unit is equal in the other. Sparse data are not shifted.
+    """
+
+    def __init__(self, X: Matrix):
+        low, high = X.min(axis=0), X.max(axis=0)
+        if sparse.issparse(X):
+            self._shift: Floats | None = None
+            largest = max(abs(low).max(), abs(high).max())
+        else:
+            # Halved first: the sum of two extremes may overflow.
+            self._shift = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
+            largest = np.max(high.astype(np.float64) - low)
+        self._range = float(largest) or 1.0
+
+    def __call__(self, X: Matrix) -> Matrix:
+        """The chosen rows of the data, dense or sparse as they are."""
+        if self._shift is None:
+            X = sparse.csr_array(X, dtype=np.float64, copy=True)
+            X.data = np.round(X.data / self._range, 9)
+            return X
+        return np.round((X - self._shift) / self._range, 9)
+
+
+def canonical_order(X: Matrix) -> Ints:
+    """An order of the rows that depends on neither their given order nor their units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import canonical_order
+    >>> X = np.random.default_rng(0).normal(size=(5, 2))
+    >>> order, reversed_order = canonical_order(X), canonical_order(1000 * X[::-1])
+    >>> bool((X[order] == X[::-1][reversed_order]).all())
+    True
+    """
+    unit_free = UnitFree(X)
+    step = max(1, MAX_COPIED // (4 * X.shape[1]))
+    starts = range(0, X.shape[0], step)
+    keys = np.concatenate([row_keys(unit_free(X[i : i + step])) for i in starts])
+    return np.argsort(keys, kind="stable")
+
+
 def row_keys(X: Matrix) -> Ints:
     """A 64-bit key per row that depends on its values alone, not on where it stands.
 

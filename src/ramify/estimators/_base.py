@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, RealNotInt, validate_parameter_constraints
-from .._typing import Floats, Ints, Matrix
+from .._typing import Floats, Matrix
 from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
 from ..rows import CentredRows, row_keys
@@ -144,19 +144,15 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
                 f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
                 f"{remedy}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return result
 
-    def _remember_rows(self, X: Matrix) -> Ints:
-        """Keep the keys of the training rows; return the order that sorts them.
-
-        It depends on what the rows hold, not on how the table is sorted.
-        """
+    def _remember_rows(self, X: Matrix) -> None:
+        """Keep the keys of the training rows, sorted, to recognise them by."""
         keys = row_keys(X)
         self._known_rows = np.argsort(keys, kind="stable")
         self._known_keys = keys[self._known_rows]
-        return self._known_rows
 
     def _principal_start(self, X: Matrix) -> tuple[CentredRows, int, Floats]:
         """Centred rows, the number of components, and the principal axes that carry variance."""

@@ -17,14 +17,15 @@ from .._compat import Interval, StrOptions
 from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
+from ..rows import canonical_order
 from ..solvers.ddrtree import MAX_CDIST, assign, ddrtree
 from ..solvers.record import Callback
 from ._base import StructureLearner
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 100
-# A new point has reached its place when it moves by less than this part of its distance
-# from the centre of the data.
+# A new point has reached its place when it moves by less than this part of the largest
+# coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10
 MAX_FIXED_POINT_STEPS = 1000
 
@@ -123,8 +124,8 @@ class DDRTree(StructureLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
         "n_centers": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "lam": [Interval(Real, 0, 1e12, closed="both"), StrOptions({"auto"})],
+        "gamma": [Interval(Real, 0, 1e12, closed="right")],
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "assignment": [StrOptions({"soft", "hard"})],
         "init": ["array-like", None],
@@ -173,7 +174,8 @@ class DDRTree(StructureLearner):
         """
         X = self._validated(X)
         self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        order = self._remember_rows(X)
+        self._remember_rows(X)
+        order = canonical_order(X)
         with threadpool_limits(limits=1):
             Y, d, W = self._principal_start(X[order])
             Z = Y.project(W)

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from .._compat import Interval, StrOptions
 from .._typing import Floats, Matrix
 from ..graph import adjacency
+from ..rows import canonical_order
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
 from ._base import StructureLearner
@@ -84,7 +85,7 @@ class DRTree(StructureLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
-        "lam": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "lam": [Interval(Real, 0, 1e12, closed="both"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -120,7 +121,8 @@ class DRTree(StructureLearner):
         """
         X = self._validated(X)
         self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        order = self._remember_rows(X)
+        self._remember_rows(X)
+        order = canonical_order(X)
         with threadpool_limits(limits=1):
             Y, d, W = self._principal_start(X[order])
             result = self._run(

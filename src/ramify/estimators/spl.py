@@ -15,7 +15,7 @@ from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
-from ..rows import CentredRows
+from ..rows import CentredRows, UnitFree, canonical_order
 from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ..solvers.spl import (
@@ -25,6 +25,7 @@ from ..solvers.spl import (
     posterior_covariance,
     spl,
     squared_distances,
+    without_zero_distances,
 )
 from ._base import StructureLearner
 
@@ -118,8 +119,8 @@ class SPL(StructureLearner):
         **StructureLearner._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="right")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "scale": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"}), None],
+        "gamma": [Interval(Real, 0, 1e12, closed="both")],
+        "scale": [Interval(Real, 1e-100, 1e100, closed="both"), StrOptions({"auto"}), None],
     }
 
     def __init__(
@@ -164,21 +165,24 @@ class SPL(StructureLearner):
         """
         X = self._validated(X)
         n_samples = X.shape[0]
-        order = self._remember_rows(X)
+        self._remember_rows(X)
+        order = canonical_order(X)
         with threadpool_limits(limits=1):
             Y = CentredRows(X[order])
             d = self._resolve_n_components(Y)
-            edges = relabel(self._candidate_edges(X, neighbors), np.argsort(order))
+            edges = self._candidate_edges(X, order, neighbors)
             points = Y.dense(slice(None))
             phi = squared_distances(points, edges)
             self.scale_ = self._resolve_scale(phi, d)
-            problem = SPLProblem(
-                points * self.scale_,
-                edges,
-                phi * self.scale_**2,
-                d,
-                float(self.gamma),
-                float(self.C),
+            problem = without_zero_distances(
+                SPLProblem(
+                    points * self.scale_,
+                    edges,
+                    phi * self.scale_**2,
+                    d,
+                    float(self.gamma),
+                    float(self.C),
+                )
             )
             result = self._run(
                 lambda report: spl(problem, max_iter=self.max_iter, tol=self.tol, callback=report)
@@ -213,12 +217,19 @@ class SPL(StructureLearner):
         """Learn the embedding and return it; see `fit`."""
         return self.fit(X, neighbors=neighbors).embedding_
 
-    def _candidate_edges(self, X: Matrix, neighbors: Sparse | None) -> Ints:
+    def _candidate_edges(self, X: Matrix, order: Ints, neighbors: Sparse | None) -> Ints:
+        """Edges between the rows of X[order].
+
+        With an automatic scale, ties between distances are broken in the same way in all
+        units. Otherwise the neighbours are scikit-learn's for X as it is.
+        """
         if neighbors is not None:
-            return graph_edges(check_neighbors(neighbors, X.shape[0]))
+            edges = graph_edges(check_neighbors(neighbors, X.shape[0]))
+            return relabel(edges, np.argsort(order))
         check_n_neighbors(self.n_neighbors, X.shape[0])
-        # Sparse data too as a dense array, so that ties are broken in the same way.
-        return neighbor_edges(X.toarray() if sparse.issparse(X) else X, self.n_neighbors)
+        if isinstance(self.scale, str):
+            return neighbor_edges(UnitFree(X)(X[order]), self.n_neighbors)
+        return relabel(neighbor_edges(X, self.n_neighbors), np.argsort(order))
 
     def _resolve_scale(self, phi: Floats, n_components: int) -> float:
         if self.scale is None:

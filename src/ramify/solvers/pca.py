@@ -36,7 +36,7 @@ def principal_axes(Y: CentredRows, n_components: int) -> tuple[Floats, int]:
         values, W, _ = top_eigenvectors(Y.apply_gram, start, n_kept)
         W = W[:, :n_kept]
     rank = int((values > RANK_RTOL * max(values[0], 0.0)).sum())
-    return complete_basis(np.ascontiguousarray(W), n_kept), rank
+    return np.ascontiguousarray(W), rank
 
 
 def n_components_for(Y: CentredRows, fraction: float) -> int:

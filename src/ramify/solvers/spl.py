@@ -1,7 +1,7 @@
 """SPL: structured projection learning, solved to its global optimum (`op:ebi-SW`)."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg, optimize
@@ -10,9 +10,9 @@ from .._typing import Floats, Ints
 from ..graph import laplacian
 from .record import Callback, Progress
 
-# With no slack a distance of zero would need an infinite weight: a floor, relative to
-# the median squared distance, stands in for it.
-HARD_FLOOR = 1e-4
+# With no slack a distance of zero would need an infinite weight: this part of the median
+# squared distance stands in for it.
+ZERO_DISTANCE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -107,15 +107,20 @@ def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
     For any slack, a scaled copy of the posterior at s is a feasible point of the primal
     problem `op:ebi-W`, whose value bounds every dual value (weak duality).
     """
-    return min(_strong_concavity_bound(problem, state), _weak_duality_bound(problem, state))
+    bounds = (_strong_concavity_bound(problem, state), _weak_duality_bound(problem, state))
+    # Rounding may leave a bound just below zero; one that is not a number proves nothing.
+    return max(min(bound if bound == bound else np.inf for bound in bounds), 0.0)
 
 
 def _strong_concavity_bound(problem: SPLProblem, state: SPLState) -> float:
+    g, s = state.gradient, state.s
     if np.isinf(problem.slack):
         # No curvature: only a gradient that is nowhere positive bounds f.
-        return np.inf if (state.gradient > 0).any() else -float(state.gradient @ state.s)
-    step = np.maximum(problem.slack * state.gradient, -state.s)
-    return float(state.gradient @ step - step @ step / (2 * problem.slack))
+        return np.inf if (g > 0).any() else -float(g @ s)
+    # The model's maximum is a step of slack·g away from s, or at zero if that comes first.
+    reaches_zero = problem.slack * g <= -s
+    gain = np.where(reaches_zero, -g * s - s / problem.slack * s / 2, g * (problem.slack * g) / 2)
+    return float(gain.sum())
 
 
 def _weak_duality_bound(problem: SPLProblem, state: SPLState) -> float:
@@ -184,7 +189,6 @@ def spl(
     >>> result.converged, result.state.expected.round(3)
     (True, array([1., 1.]))
     """
-    problem = with_hard_floor(problem)
     d = problem.n_components
     scaling = 1 / np.hypot(np.sqrt(8 / d) * problem.phi, 1 / np.sqrt(problem.slack))
     start_time = time.perf_counter()
@@ -204,7 +208,7 @@ def spl(
     def is_certified() -> bool:
         nonlocal gap, relative
         assert best is not None
-        gap = max(optimality_gap(problem, best), 0.0)
+        gap = optimality_gap(problem, best)
         relative = gap / gap_scale(problem, best)
         history.append(best.objective)
         if callback is not None:
@@ -240,15 +244,13 @@ def spl(
     )
 
 
-def with_hard_floor(problem: SPLProblem) -> SPLProblem:
+def without_zero_distances(problem: SPLProblem) -> SPLProblem:
     """With slack = ∞, the problem with distances of zero lifted off zero."""
-    if np.isfinite(problem.slack) or len(problem.phi) == 0:
+    median = float(np.median(problem.phi)) if len(problem.phi) else 0.0
+    zero = problem.phi <= 1e-12 * median
+    if np.isfinite(problem.slack) or not zero.any():
         return problem
-    floor = HARD_FLOOR * float(np.median(problem.phi))
-    phi = np.maximum(problem.phi, floor if floor > 0 else HARD_FLOOR)
-    return SPLProblem(
-        problem.Y, problem.edges, phi, problem.n_components, problem.gamma, problem.slack
-    )
+    return replace(problem, phi=np.where(zero, ZERO_DISTANCE * (median or 1.0), problem.phi))
 
 
 def gap_scale(problem: SPLProblem, state: SPLState) -> float:
