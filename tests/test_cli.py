@@ -80,6 +80,13 @@ def test_demo_prints_a_summary(tmp_path, capsys):
     assert len(out.splitlines()) == 6
 
 
+def test_demo_names_only_what_it_wrote(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    main(["demo", "-o", str(tmp_path)])
+    assert "notes.txt" not in capsys.readouterr().out
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
 def test_demo_into_a_file_fails_with_one_line(tmp_path, capsys):
     (tmp_path / "taken").write_text("")
     assert main(["demo", "-o", str(tmp_path / "taken")]) == 1

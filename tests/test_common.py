@@ -1,22 +1,35 @@
-"""scikit-learn's own checks, all of them; none is skipped or expected to fail."""
+"""scikit-learn's own checks, all of them; none is skipped."""
 
 import pytest
+import sklearn
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.fixes import parse_version
 
 from ramify import SPL, DDRTree, DRTree
 
-# Some checks fit 10 samples. SPL's default n_neighbors=10 needs 11 and says so.
 ESTIMATORS = [
     DDRTree(),
     DDRTree(n_centers=5, assignment="hard"),
     DRTree(),
+    SPL(),
     SPL(n_neighbors=5),
     SPL(n_neighbors=5, gamma=0.0, C=float("inf")),
 ]
 
+TEN_SAMPLES = "the check fits 10 samples; n_neighbors=10 needs 11 (n_neighbors=5 passes it)"
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, SPL) or estimator.n_neighbors < 10:
+        return {}
+    checks = ["check_estimators_nan_inf", "check_fit2d_1feature"]
+    if parse_version(sklearn.__version__) < parse_version("1.7"):
+        checks.append("check_n_features_in_after_fitting")
+    return dict.fromkeys(checks, TEN_SAMPLES)
+
 
 # The checks run few iterations and do not expect to hear that these were few.
 @pytest.mark.filterwarnings("ignore:.*stopped after:sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(ESTIMATORS)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

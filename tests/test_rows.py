@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from ramify import rows
-from ramify.rows import CentredRows, row_keys
+from ramify.rows import CentredRows, canonical_order, row_keys, unit_free
 
 N, D = 50, 6
 # Blocks of seven rows: 50 is not a multiple.
@@ -374,3 +374,34 @@ def test_row_keys_of_all_rows_of_small_integers_are_distinct(step, n_values, n_c
 def test_row_keys_of_sparse_counts_are_distinct_where_rows_are(rng):
     X = rng.poisson(0.3, size=(50_000, 12)).astype(np.float64)
     assert len(np.unique(row_keys(X))) == len(np.unique(X, axis=0))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("unit", [1000.0, 1e-3, 2.54, 1e100])
+def test_canonical_order_depends_on_neither_row_order_nor_units(rng, container, unit):
+    X = np.round(rng.normal(size=(300, 4)), 1)
+    X = np.unique(X, axis=0)
+    shuffle = rng.permutation(len(X))
+    order = canonical_order(container(X))
+    other = canonical_order(container(unit * X[shuffle]))
+    np.testing.assert_array_equal(X[order], X[shuffle][other])
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+
+
+def test_canonical_order_by_blocks_is_the_same(rng, monkeypatch):
+    X = rng.normal(size=(100, 3))
+    order = canonical_order(X)
+    monkeypatch.setattr(rows, "MAX_COPIED", 60)
+    np.testing.assert_array_equal(canonical_order(X), order)
+
+
+def test_canonical_order_of_sparse_data_is_that_of_dense(rng):
+    X = np.where(rng.random((200, 5)) < 0.5, rng.normal(size=(200, 5)), 0.0)
+    np.testing.assert_array_equal(canonical_order(X), canonical_order(sparse.csr_array(X)))
+
+
+def test_unit_free_values_are_equal_where_the_data_are(rng):
+    X = np.round(rng.normal(size=(50, 3)), 1)
+    np.testing.assert_array_equal(unit_free(X), unit_free(0.3 * X + 7))
+    assert np.ptp(unit_free(X), axis=0).max() == pytest.approx(1.0)
+    np.testing.assert_array_equal(unit_free(np.full((4, 2), 3.0)), np.zeros((4, 2)))

@@ -10,11 +10,25 @@ from sklearn.utils.validation import validate_data
 
 from ._typing import Floats, Matrix, Sparse
 
+# What to do about scikit-learn's complaints, by a piece of their text.
+REMEDIES = {
+    "could not convert": "X must hold numbers: drop columns of text or encode them, for instance "
+    "with sklearn.preprocessing.OneHotEncoder",
+    "must be a string or a real number": "X must hold numbers: drop such columns or encode them",
+    "Complex data": "X must hold real numbers: pass real and imaginary parts as two columns",
+    "with dim 3": "pass one row per sample and one column per feature",
+    "sample(s)": "add samples",
+    "feature(s)": "add features",
+    "features, but": "pass the columns that were passed to fit",
+    "feature names should match": "pass the columns that were passed to fit, in that order",
+}
+
 
 def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
     """Samples as an array or CSR matrix of finite numbers whose squares can be summed.
 
-    Shape, type and number of features follow scikit-learn's rules, with its messages.
+    Shape, type and number of features follow scikit-learn's rules, with its messages and
+    what to do about them.
     """
     try:
         X = validate_data(
@@ -26,11 +40,11 @@ def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
             **options,
         )
     except (TypeError, ValueError) as error:
-        error.add_note(
-            "X must hold real numbers, one row per sample and one column per feature, the same "
-            "columns in transform as in fit; drop columns of text or encode them, for instance "
-            "with sklearn.preprocessing.OneHotEncoder."
-        )
+        # The values themselves, which some messages end with, tell the user nothing.
+        complaint = str(error).partition("\n[")[0].rstrip(". \n")
+        for symptom, remedy in REMEDIES.items():
+            if symptom in complaint:
+                raise type(error)(f"{complaint}; {remedy}.") from error
         raise
     size, limit = check_finite(X, "X"), math.sqrt(np.finfo(float).max / (4 * math.prod(X.shape)))
     if size > limit:

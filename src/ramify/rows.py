@@ -131,32 +131,32 @@ class CentredRows:
         return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
 
 
-class UnitFree:
-    """Values rounded to nine digits of the data's range: the same in any unit.
+def unit_free(X: Floats) -> Floats:
+    """Dense data shifted and scaled to a range of one, rounded to nine digits.
 
     Shift and range come from the extremes of the columns, which do not depend on the order
-    of the rows. Rounding hides the last digits, in which two units differ, so that what is
-    equal in one unit is equal in the other. Sparse data are not shifted.
+    of the rows. Rounding hides the last digits, in which two units differ: what is equal in
+    one unit is equal in the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import unit_free
+    >>> X = np.array([[0.1, 1.0], [0.2, 1.1], [0.4, 1.3]])
+    >>> bool((unit_free(X) == unit_free(1000 * X)).all())
+    True
     """
+    shift, size = _shift_and_range(X)
+    return np.round((X - shift) / size, 9)
 
-    def __init__(self, X: Matrix):
-        low, high = X.min(axis=0), X.max(axis=0)
-        if sparse.issparse(X):
-            self._shift: Floats | None = None
-            largest = max(abs(low).max(), abs(high).max())
-        else:
-            # Halved first: the sum of two extremes may overflow.
-            self._shift = low.astype(np.float64) / 2 + high.astype(np.float64) / 2
-            largest = np.max(high.astype(np.float64) - low)
-        self._range = float(largest) or 1.0
 
-    def __call__(self, X: Matrix) -> Matrix:
-        """The chosen rows of the data, dense or sparse as they are."""
-        if self._shift is None:
-            X = sparse.csr_array(X, dtype=np.float64, copy=True)
-            X.data = np.round(X.data / self._range, 9)
-            return X
-        return np.round((X - self._shift) / self._range, 9)
+def _shift_and_range(X: Matrix) -> tuple[Floats, float]:
+    low, high = (
+        np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme, dtype=np.float64)
+        for extreme in (X.min(axis=0), X.max(axis=0))
+    )
+    # Halved first: the sum of two extremes may overflow.
+    return (low / 2 + high / 2).ravel(), float(np.max(high - low)) or 1.0
 
 
 def canonical_order(X: Matrix) -> Ints:
@@ -171,11 +171,17 @@ def canonical_order(X: Matrix) -> Ints:
     >>> bool((X[order] == X[::-1][reversed_order]).all())
     True
     """
-    unit_free = UnitFree(X)
+    shift, size = _shift_and_range(X)
+    # Taken off again, so that zero stays zero and sparse rows need only their entries.
+    zero = np.round(-shift / size, 9)
+    if sparse.issparse(X):
+        X = sparse.csr_array(X, dtype=np.float64, copy=True)
+        X.data = np.round((X.data - shift[X.indices]) / size, 9) - zero[X.indices]
+        return np.argsort(row_keys(X), kind="stable")
     step = max(1, MAX_COPIED // (4 * X.shape[1]))
-    starts = range(0, X.shape[0], step)
-    keys = np.concatenate([row_keys(unit_free(X[i : i + step])) for i in starts])
-    return np.argsort(keys, kind="stable")
+    blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
+    keys = [row_keys(np.round((block - shift) / size, 9) - zero) for block in blocks]
+    return np.argsort(np.concatenate(keys), kind="stable")
 
 
 def row_keys(X: Matrix) -> Ints:

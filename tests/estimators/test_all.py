@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -82,6 +83,34 @@ def test_results_do_not_depend_on_the_units(estimator, X, unit):
     np.testing.assert_allclose(other.embedding_ / unit / size, model.embedding_ / size, atol=1e-6)
     np.testing.assert_allclose(other.components_, model.components_, atol=1e-6)
     np.testing.assert_allclose(adjacency_of(other), adjacency_of(model), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1000.0, 0.3937])
+def test_results_do_not_depend_on_the_units_where_distances_tie(estimator, unit):
+    """Iris has one decimal, so that many distances are equal and rounding might decide."""
+    X = load_iris().data
+    model, other = clone(estimator).fit(X), clone(estimator).fit(unit * X)
+    size = np.abs(model.embedding_).max()
+    np.testing.assert_allclose(other.embedding_ / unit / size, model.embedding_ / size, atol=1e-9)
+    np.testing.assert_allclose(adjacency_of(other), adjacency_of(model), rtol=1e-6, atol=1e-9)
+
+
+def test_permuting_tied_rows_permutes_the_result(estimator, rng):
+    """Equal rows are the exception: which of them stands where is a matter of their order."""
+    X = np.unique(load_iris().data, axis=0)
+    order = rng.permutation(len(X))
+    model, permuted = clone(estimator).fit(X), clone(estimator).fit(X[order])
+    np.testing.assert_array_equal(permuted.embedding_, model.embedding_[order])
+
+
+def test_equal_rows_share_out_the_same_places(estimator, rng):
+    X = np.repeat(branching(30, 4), 2, axis=0)
+    order = rng.permutation(len(X))
+    model, permuted = clone(estimator).fit(X), clone(estimator).fit(X[order])
+    places, permuted_places = (
+        sorted(map(tuple, m.embedding_.round(10))) for m in (model, permuted)
+    )
+    assert places == permuted_places
 
 
 def test_shifting_the_data_only_shifts_the_mean(estimator, X):
@@ -209,8 +238,9 @@ def test_works_in_a_pipeline_and_survives_pickling(estimator, X):
 
 def test_stopping_early_warns_with_the_knob_to_turn(X):
     for estimator in (DDRTree(max_iter=2, tol=1e-12), SPL(max_iter=2, tol=1e-14)):
-        with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*raise max_iter or tol"):
+        with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*raise max_iter or tol") as seen:
             model = estimator.fit(X)
+        assert seen[0].filename == __file__  # it points at the user's line
         assert not model.converged_
         assert model.n_iter_ == 2
 

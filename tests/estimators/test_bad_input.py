@@ -145,7 +145,7 @@ def test_one_and_three_dimensional_arrays_are_refused(name, X):
         ValueError, match=r"Expected 2D array, got 1D array(.|\n)*Reshape your data"
     ):
         build(name).fit(X[0])
-    with pytest.raises(ValueError, match=r"dim 3(.|\n)*one row per sample and one column per"):
+    with pytest.raises(ValueError, match=r"dim 3.*; pass one row per sample and one column per"):
         build(name).fit(X[np.newaxis])
     with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
         fit(name, X).transform(X[0])
@@ -170,14 +170,12 @@ def test_text_is_refused_with_the_remedy(name, table):
 
 def test_objects_are_refused_with_the_remedy(name):
     table = np.array([[{}, 1.0], [2.0, 3.0]], dtype=object)
-    with pytest.raises(TypeError, match=r"not 'dict'(.|\n)*X must hold real numbers"):
+    with pytest.raises(TypeError, match=r"not 'dict'; X must hold numbers"):
         build(name, 2).fit(table)
 
 
 def test_complex_numbers_are_refused(name, X):
-    with pytest.raises(
-        ValueError, match=r"Complex data not supported(.|\n)*X must hold real numbers"
-    ):
+    with pytest.raises(ValueError, match=r"Complex data not supported; X must hold real numbers"):
         build(name).fit(X + 1j)
 
 
@@ -235,7 +233,7 @@ def test_common_parameters_out_of_range_are_refused(name, X, parameter, value, c
 
 
 POSITIVE = r"a float in the range \(0.0, inf\)"
-NON_NEGATIVE = r"a float in the range \[0.0, inf\)"
+UP_TO_A_TRILLION = r"a float in the range \[0.0, 1000000000000.0\]"
 
 
 @pytest.mark.parametrize(
@@ -247,17 +245,25 @@ NON_NEGATIVE = r"a float in the range \[0.0, inf\)"
             ("SPL", "C", value, r"a float in the range \(0.0, inf\]\.")
             for value in (0, -1.0, np.nan, -np.inf, "hard")
         ),
-        *(("SPL", "gamma", value, NON_NEGATIVE) for value in (-1e-3, np.nan, np.inf, "auto")),
+        *(("SPL", "gamma", value, UP_TO_A_TRILLION) for value in (-1e-3, np.nan, np.inf, "auto")),
         *(
-            ("SPL", "scale", value, POSITIVE + r", a str among \{'auto'\} or None")
+            (
+                "SPL",
+                "scale",
+                value,
+                r"a float in the range \[1e-100, 1e\+100\]" + r", a str among \{'auto'\} or None",
+            )
             for value in (0, -1.0, np.nan, "big")
         ),
         *(
-            (name, "lam", value, NON_NEGATIVE + r" or a str among \{'auto'\}")
+            (name, "lam", value, UP_TO_A_TRILLION + r" or a str among \{'auto'\}")
             for name in ("DRTree", "DDRTree")
             for value in (-1.0, np.nan, np.inf, "big")
         ),
-        *(("DDRTree", "gamma", value, POSITIVE) for value in (0, -1.0, np.nan)),
+        *(
+            ("DDRTree", "gamma", value, r"a float in the range \(0.0, 1000000000000.0\]")
+            for value in (0, -1.0, np.nan)
+        ),
         *(
             ("DDRTree", "sigma", value, POSITIVE + r" or a str among \{'auto'\}")
             for value in (0, -1.0, np.nan, "wide")
@@ -354,7 +360,7 @@ def test_methods_of_an_unfitted_model_ask_for_fit(name, X, method):
 
 
 def test_transform_asks_for_the_features_of_fit(name, X):
-    message = rf"X has 3 features, but {name} is expecting 4 features(.|\n)*same columns"
+    message = rf"X has 3 features, but {name} is expecting 4 features.*; pass the columns"
     with pytest.raises(ValueError, match=message):
         fit(name, X).transform(X[:, :3])
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from ramify.solvers.spl import (
     spl,
     squared_distances,
     start,
+    without_zero_distances,
 )
 
 from .. import oracles
@@ -161,6 +164,26 @@ def test_gap_bounds_the_distance_to_the_optimum_anywhere(gamma, slack, size, see
     assert optimality_gap(p, state) >= true_gap - 1e-8 * max(1, abs(true_gap))
 
 
+@pytest.mark.parametrize("slack", [1e100, 1e200, 1e300])
+def test_gap_at_an_enormous_slack_is_that_of_no_slack(slack):
+    hard = spl(problem(slack=np.inf), max_iter=1000, tol=1e-6)
+    result = spl(problem(slack=slack), max_iter=1000, tol=1e-6)
+    assert result.state.objective == pytest.approx(hard.state.objective, rel=1e-6)
+    true_gap = hard.state.objective + hard.gap - result.state.objective
+    assert 0 < result.gap <= 1.1 * true_gap + 1e-3
+
+
+def test_distances_of_zero_are_lifted_only_where_no_slack_is_allowed():
+    p = problem()
+    phi = p.phi.copy()
+    phi[:2] = 0.0, 1e-8
+    soft = replace(p, phi=phi)
+    assert without_zero_distances(soft) is soft
+    lifted = without_zero_distances(replace(soft, slack=np.inf)).phi
+    assert lifted[0] == pytest.approx(1e-4 * np.median(phi))
+    np.testing.assert_array_equal(lifted[1:], phi[1:])
+
+
 @pytest.mark.parametrize("slack", [10.0, 1e3, 1e5, np.inf])
 def test_gap_closes_as_the_iterations_go_on(slack):
     p = problem(n=60, D=5, k=6, slack=slack)
@@ -169,10 +192,12 @@ def test_gap_closes_as_the_iterations_go_on(slack):
     assert result.gap <= 1e-7 * max(abs(result.state.objective), len(p.Y))
 
 
-def test_history_never_falls_and_ends_at_the_objective():
+def test_history_rises_to_the_objective():
     result = spl(problem(n=60), max_iter=200, tol=1e-9)
     assert (np.diff(result.history) >= 0).all()
+    assert result.history[0] < result.history[5] < result.history[-1]
     assert result.history[-1] == result.state.objective
+    assert evaluate(problem(n=60), result.state.s).objective == result.state.objective
     assert len(result.history) == result.n_iter + 1
 
 

@@ -93,7 +93,8 @@ class DDRTree(StructureLearner):
         the last iteration, from which ``centers_`` were computed.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
-        embedding is zero along them.
+        embedding is zero along them; a direction in which the data spread less than 1e-7 times
+        as far as in the widest counts as beyond.
     mean_ : array of shape (n_features,)
     assignments_ : sparse array of shape (n_samples, n_centers)
         R for the final points and centres; rows sum to one. Computed when asked for.
@@ -104,7 +105,8 @@ class DDRTree(StructureLearner):
     objective_ : float
         Objective after the last iteration.
     objective_history_ : array of shape (n_iter_,)
-        Objective after each iteration; it never rises.
+        Objective after each iteration; it never rises, but for rounding of the order of
+        1e-16 times the energy of the data.
     n_iter_ : int
     converged_ : bool
     n_features_in_ : int

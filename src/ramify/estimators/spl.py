@@ -15,7 +15,7 @@ from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
 from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
-from ..rows import CentredRows, UnitFree, canonical_order
+from ..rows import CentredRows, canonical_order, unit_free
 from ..solvers.pca import principal_axes
 from ..solvers.record import Callback
 from ..solvers.spl import (
@@ -53,15 +53,16 @@ class SPL(StructureLearner):
         Neighbours per sample; an edge joins two samples if either is a neighbour of the other.
     C : float, default=1e3
         Price of a slack. ``np.inf`` forbids slack; distances of zero between neighbours then
-        count as one hundredth of the median distance.
+        count as one hundredth of the median distance, here and in all fitted attributes.
     gamma : float, default=1e-3
         Precision γ of the noise in y = Wx + noise. With 0 the embedding is the kernel PCA
         of the posterior covariance.
     scale : float, "auto" or None, default="auto"
         Factor by which the data are multiplied before they meet the prior, which has unit
         variance; all outputs in units of the data are divided by it again. "auto" makes the
-        median squared distance of neighbours n_components/40, so that results do not depend
-        on the units of the data. None is 1, the paper's raw model.
+        median squared distance of neighbours n_components/40, and breaks ties between
+        neighbours in the same way in all units, so that results do not depend on the units
+        of the data. None is 1, the paper's raw model, with scikit-learn's neighbours.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6
@@ -228,7 +229,8 @@ class SPL(StructureLearner):
             return relabel(edges, np.argsort(order))
         check_n_neighbors(self.n_neighbors, X.shape[0])
         if isinstance(self.scale, str):
-            return neighbor_edges(UnitFree(X)(X[order]), self.n_neighbors)
+            dense = X.toarray() if sparse.issparse(X) else X
+            return neighbor_edges(unit_free(dense)[order], self.n_neighbors)
         return relabel(neighbor_edges(X, self.n_neighbors), np.argsort(order))
 
     def _resolve_scale(self, phi: Floats, n_components: int) -> float:

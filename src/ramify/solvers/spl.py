@@ -118,9 +118,11 @@ def _strong_concavity_bound(problem: SPLProblem, state: SPLState) -> float:
         # No curvature: only a gradient that is nowhere positive bounds f.
         return np.inf if (g > 0).any() else -float(g @ s)
     # The model's maximum is a step of slack·g away from s, or at zero if that comes first.
-    reaches_zero = problem.slack * g <= -s
-    gain = np.where(reaches_zero, -g * s - s / problem.slack * s / 2, g * (problem.slack * g) / 2)
-    return float(gain.sum())
+    reaches_zero = g <= -s / problem.slack
+    free, bounded = g[~reaches_zero], s[reaches_zero]
+    gain = free * problem.slack * free / 2
+    loss = -g[reaches_zero] * bounded - bounded / problem.slack * bounded / 2
+    return float(gain.sum() + loss.sum())
 
 
 def _weak_duality_bound(problem: SPLProblem, state: SPLState) -> float:
