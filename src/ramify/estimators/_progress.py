@@ -28,7 +28,7 @@ def reporter(name: str, verbose: int, callback: Callback | None) -> Callback | N
             f"change {progress.change:.1e}  {progress.elapsed:.1f} s"
         )
         if sys.stderr.isatty():
-            sys.stderr.write("\r" + text)
+            sys.stderr.write(f"\r{text}\x1b[K")  # and clear what a longer line left behind
             sys.stderr.flush()
         elif time.monotonic() - last[0] >= SECONDS_BETWEEN_LINES:
             print(text, file=sys.stderr)

@@ -127,7 +127,7 @@ def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> As
     def overlap(B: Floats) -> Floats:
         if overlap_matrix is not None:
             return np.asarray(overlap_matrix @ B)
-        return np.asarray(sum(block(rows).T @ (block(rows) @ B) for rows in blocks))
+        return np.asarray(sum(R.T @ (R @ B) for R in map(block, blocks)))
 
     return Assignments(counts, RtY, negative_entropy, overlap, overlap_matrix, blocks, block)
 
