@@ -57,6 +57,16 @@ def test_tree_spans_the_centres_and_the_objective_never_rises(estimator, n_compo
     assert (np.diff(history) <= 1e-10 * np.abs(history[:-1])).all()
 
 
+@pytest.mark.parametrize(
+    "estimator", [DDRTree(random_state=0), DDRTree(n_centers=None, tol=1e-3), DRTree()]
+)
+def test_after_convergence_the_tree_is_the_minimum_spanning_tree_of_the_centres(estimator):
+    model = estimator.fit(branching(150, 6))
+    assert model.converged_
+    L = oracles.dense_laplacian(oracles.kruskal(model.centers_), len(model.centers_))
+    np.testing.assert_array_equal(model.tree_.toarray(), np.diag(np.diag(L)) - L)
+
+
 def test_tips_are_those_of_the_simulated_branches():
     """Simulated data: three branches have three tips and one fork."""
     model = DDRTree(random_state=0).fit(branching(1000, 20))

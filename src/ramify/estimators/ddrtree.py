@@ -89,8 +89,9 @@ class DDRTree(StructureLearner):
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
-        Symmetric adjacency matrix of the tree, ones on its n_centers − 1 edges: the tree of
-        the last iteration, from which ``centers_`` were computed.
+        Symmetric adjacency matrix of the tree, ones on its n_centers − 1 edges: the minimum
+        spanning tree of ``centers_`` or, if ``max_iter`` cut the fit off, the tree of the last
+        iteration, from which ``centers_`` were computed.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times

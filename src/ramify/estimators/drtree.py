@@ -55,7 +55,9 @@ class DRTree(StructureLearner):
     centers_ : array of shape (n_samples, n_components)
         The nodes of the tree, here the points themselves.
     tree_ : sparse array of shape (n_samples, n_samples)
-        Symmetric adjacency matrix of the tree, ones on its n_samples − 1 edges.
+        Symmetric adjacency matrix of the tree, ones on its n_samples − 1 edges: the minimum
+        spanning tree of ``centers_`` or, if ``max_iter`` cut the fit off, the tree of the last
+        iteration, from which ``centers_`` were computed.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times

@@ -79,6 +79,8 @@ def ddrtree(
         axes, Z, C, captured = update_embedding(Y, axes, C, R, edges, lam, gamma)
         if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
             break
+    if watch.converged:
+        edges = euclidean_spanning_tree(C)
     W = axes.block[:, : W.shape[1]]
     return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
 

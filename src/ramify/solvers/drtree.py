@@ -51,6 +51,8 @@ def drtree(
         W, Z, captured = update_embedding(Y, W, d, edges, lam)
         if watch.has_converged(Y.energy - captured):
             break
+    if watch.converged:
+        edges = euclidean_spanning_tree(Z)
     return TreeResult(W[:, :d], Z, Z, edges, watch.history, watch.change, watch.converged)
 
 

@@ -75,7 +75,11 @@ class SolverResult(Protocol):
 
 @dataclass(frozen=True)
 class TreeResult:
-    """W, Z, C and the tree's edges after the last iteration, with the record of the run."""
+    """W, Z, C and the tree's edges after the last iteration, with the record of the run.
+
+    After convergence the tree is the minimum spanning tree of C. A run that was cut off has
+    the tree of its last iteration, from which C was computed.
+    """
 
     W: Floats
     Z: Floats
