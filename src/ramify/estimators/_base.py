@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, TypeVar
@@ -27,7 +28,9 @@ Result = TypeVar("Result", bound=SolverResult)
 BLOCK = 8192
 
 
-class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class StructureLearner(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of SPL, DRTree and DDRTree.
 
     A subclass implements `fit`, and `_place(projected, X)`, which maps new samples row by row.
@@ -121,8 +124,9 @@ class StructureLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
         return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
 
+    @abstractmethod
     def _place(self, projected: Floats, X: Matrix) -> Floats:
-        raise NotImplementedError
+        """Images of new samples, row by row, from (X − mean)W and X."""
 
     def _reconstruction(self) -> Floats:
         return self.components_
