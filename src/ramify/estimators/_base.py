@@ -5,7 +5,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -72,6 +72,26 @@ class StructureLearner(
             return n_components_for(Y, float(self.n_components))
         check_n_components(int(self.n_components), Y.n_rows, Y.n_features)
         return int(self.n_components)
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the samples X."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
+        """Learn the embedding and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+        **fit_params
+            Further parameters of `fit`.
+
+        Returns
+        -------
+        embedding : array of shape (n_samples, n_components)
+        """
+        return self.fit(X, **fit_params).embedding_
 
     def transform(self, X: Any) -> Floats:
         """Place samples in the learned space.

@@ -208,10 +208,6 @@ class DDRTree(StructureLearner):
         self.labels_ = KDTree(self.centers_).query(self.embedding_)[1]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Learn the embedding and return it; see `fit`."""
-        return self.fit(X).embedding_
-
     @property
     def assignments_(self) -> Sparse:
         """R for the final points and centres (`prop:R`)."""

@@ -148,10 +148,6 @@ class DRTree(StructureLearner):
         self.assignments_ = sparse.eye_array(len(order), format="csr")
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Learn the embedding and return it; see `fit`."""
-        return self.fit(X).embedding_
-
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """The best place for one more leaf of the tree, all other points staying put.
 

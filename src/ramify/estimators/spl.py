@@ -214,10 +214,6 @@ class SPL(StructureLearner):
             self._warn_inactive(problem)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, neighbors: Sparse | None = None) -> Floats:
-        """Learn the embedding and return it; see `fit`."""
-        return self.fit(X, neighbors=neighbors).embedding_
-
     def _candidate_edges(self, X: Matrix, order: Ints, neighbors: Sparse | None) -> Ints:
         """Edges between the rows of X[order].
 
