@@ -8,6 +8,7 @@ import ramify
 LAYERS = [
     "_compat",
     "_typing",
+    "parallel",
     "io",
     "rows",
     "_validation",

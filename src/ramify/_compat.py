@@ -1,5 +1,9 @@
-"""The only home of private or version-dependent imports."""
+"""The only home of private or version-dependent imports, and of the compiler."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from numba import njit
 from sklearn.utils._param_validation import (
     Interval,
     RealNotInt,
@@ -7,4 +11,18 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-__all__ = ["Interval", "RealNotInt", "StrOptions", "validate_parameter_constraints"]
+__all__ = ["Interval", "RealNotInt", "StrOptions", "kernel", "validate_parameter_constraints"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a loop nest over arrays and scalars, free of the interpreter's lock.
+
+    The machine code is kept on disk for the next process, unless there is nowhere to write.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:
+        return njit(**options)(function)
