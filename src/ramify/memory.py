@@ -27,6 +27,19 @@ def available_bytes() -> int | None:
     return min(free) if free else None
 
 
+def fits(needed: float) -> bool:
+    """Whether so many bytes are available, as far as the system tells.
+
+    Examples
+    --------
+    >>> from ramify.memory import fits
+    >>> fits(1e3)
+    True
+    """
+    available = available_bytes()
+    return available is None or needed <= available
+
+
 def check_memory(needed: float, task: str, remedy: str) -> None:
     """Raise MemoryError, with an estimate and what to do, if `task` cannot fit.
 
@@ -35,8 +48,8 @@ def check_memory(needed: float, task: str, remedy: str) -> None:
     >>> from ramify.memory import check_memory
     >>> check_memory(1e3, "SPL on 10 samples", "take fewer samples")  # fits
     """
-    available = available_bytes()
-    if available is not None and needed > available:
+    if not fits(needed):
+        available = available_bytes() or 0
         raise MemoryError(
             f"{task} needs about {needed / GIB:,.1f} GiB of memory, but {available / GIB:,.1f} GiB "
             f"are available; {remedy}."

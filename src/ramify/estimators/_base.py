@@ -17,6 +17,7 @@ from .._compat import Interval, RealNotInt, effective_n_jobs, validate_parameter
 from .._typing import Floats, Ints, Matrix
 from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
+from ..memory import check_memory
 from ..parallel import ordered_map
 from ..rows import CentredRows, row_keys
 from ..solvers.pca import n_components_for, principal_axes
@@ -72,6 +73,11 @@ class StructureLearner(
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
         return X
+
+    def _check_memory(self, Y: CentredRows, needed: float, remedy: str) -> None:
+        """Say at once that a fit cannot fit."""
+        task = f"{type(self).__name__} on {Y.n_rows:,} samples of {Y.n_features:,} features"
+        check_memory(needed, task, remedy)
 
     def _resolve_n_components(self, Y: CentredRows) -> int:
         """The number of components: as given, or enough for the given fraction of energy."""

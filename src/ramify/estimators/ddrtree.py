@@ -19,7 +19,7 @@ from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
 from ..rows import canonical_order
 from ..solvers.assignments import assign
-from ..solvers.ddrtree import ddrtree
+from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
 from ._base import StructureLearner
 
@@ -191,7 +191,14 @@ class DDRTree(StructureLearner):
             places = kdtree.build(Z).order
             Y.reorder(places)
             order, Z = order[places], Z[places]
-            C = self._starting_centers(Z, d)
+            n_centers = self._resolve_n_centers(len(Z))
+            self._check_memory(
+                Y,
+                working_bytes(len(Z), Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
+                f"lower n_centers={n_centers:,} or the number of features, for instance with "
+                "sklearn.decomposition.PCA or TruncatedSVD",
+            )
+            C = self._starting_centers(Z, n_centers, d)
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -225,12 +232,16 @@ class DDRTree(StructureLearner):
         Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
-    def _starting_centers(self, Z: Floats, n_components: int) -> Floats | None:
+    def _resolve_n_centers(self, n_samples: int) -> int:
+        if self.init is not None:
+            return len(np.atleast_1d(self.init))
+        return resolve_n_centers(self.n_centers, n_samples)
+
+    def _starting_centers(self, Z: Floats, n_centers: int, n_components: int) -> Floats | None:
         """Centres in the principal components; None for one per sample."""
         if self.init is not None:
             init = check_init(self.init, self.n_centers, len(Z), n_components)
             return init[:, : Z.shape[1]]
-        n_centers = resolve_n_centers(self.n_centers, len(Z))
         if n_centers == len(Z):
             return None
         # Along the first component the order of the samples depends neither on how the table

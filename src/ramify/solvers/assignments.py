@@ -12,6 +12,7 @@ from .. import kdtree
 from .._compat import kernel
 from .._typing import Floats, Ints, Sparse
 from ..linalg import Apply
+from ..memory import fits
 from ..parallel import ordered
 from ..rows import CentredRows
 
@@ -114,7 +115,7 @@ def update_assignments(
     per_row = len(sample.weights) / (len(sample.indptr) - 1)
     forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
     limit = MAX_KEPT if forms_matrix else MAX_KEPT_FOR_STEPS
-    keeps = per_row * len(Z) <= limit
+    keeps = per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
     parts = Y.parts(n_centers)
 
     def blocks(part: slice) -> Iterator[slice]:

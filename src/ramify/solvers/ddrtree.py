@@ -8,9 +8,9 @@ from scipy import linalg, sparse
 
 from .._typing import Floats, Ints
 from ..graph import euclidean_spanning_tree, laplacian, tree_solver
-from ..linalg import block_cg, top_eigenvectors
+from ..linalg import N_GUARDS, block_cg, top_eigenvectors
 from ..rows import CentredRows
-from .assignments import Assignments, Rows, update_assignments
+from .assignments import MAX_DENSE, Assignments, Rows, update_assignments
 from .record import Callback, TreeResult, Watch
 
 
@@ -70,6 +70,16 @@ def ddrtree(
         edges = euclidean_spanning_tree(C)
     W = axes.block[:, : W.shape[1]]
     return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
+
+
+def working_bytes(n_rows: int, n_dims: int, n_centers: int, d: int, n_jobs: int) -> int:
+    """Memory that a fit takes at least, besides the data.
+
+    The sums RᵀY and RᵀR once for each thread, once in waiting and once in total; some ten
+    arrays of d columns, and guards, for points and centres.
+    """
+    sums = n_centers * n_dims + (n_centers**2 if n_centers <= MAX_DENSE else 0)
+    return 8 * (sums * (n_jobs + 2) + 10 * (n_rows + n_centers) * (d + N_GUARDS))
 
 
 @dataclass(frozen=True)
