@@ -24,7 +24,7 @@ from ..solvers.record import Callback
 from ._base import StructureLearner
 
 # K-means looks at up to this many samples per centre.
-SAMPLES_PER_CENTER = 100
+SAMPLES_PER_CENTER = 50
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10

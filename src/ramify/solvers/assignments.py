@@ -25,6 +25,8 @@ MAX_DENSE = 4000
 MAX_KEPT = 2**22
 # ... or in every step of an iterative solver (1.5 GiB).
 MAX_KEPT_FOR_STEPS = 2**27
+# A product with fewer entries of R than this is left to one thread.
+MIN_SHARED = 2**19
 # Points that tell how many entries a row of R has.
 N_SAMPLED = 256
 # Columns that the kernels take at a time, so that they stay in registers.
@@ -162,7 +164,9 @@ def update_assignments(
                 add_overlap(R.indptr, R.centres, R.weights, V, out)
             return out
 
-        return np.asarray(sum(ordered(product, parts, n_jobs)))[:, : B.shape[1]]
+        # To start threads takes longer than a small product.
+        n_threads = n_jobs if per_row * len(Z) > MIN_SHARED else 1
+        return np.asarray(sum(ordered(product, parts, n_threads)))[:, : B.shape[1]]
 
     def for_each(function: Callable[[slice, Rows], None]) -> None:
         def visit(part: slice) -> None:
