@@ -9,6 +9,7 @@ LAYERS = [
     "_compat",
     "_typing",
     "parallel",
+    "kdtree",
     "io",
     "rows",
     "_validation",

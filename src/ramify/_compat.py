@@ -11,7 +11,14 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-__all__ = ["Interval", "RealNotInt", "StrOptions", "kernel", "validate_parameter_constraints"]
+__all__ = [
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "inlined",
+    "kernel",
+    "validate_parameter_constraints",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -26,3 +33,12 @@ def kernel(function: Function) -> Function:
         return njit(cache=True, **options)(function)
     except RuntimeError:
         return njit(**options)(function)
+
+
+def inlined(function: Function) -> Function:
+    """A step of several kernels, copied into each of them.
+
+    The compiler leaves most calls between kernels as calls, which in an inner loop cost as much
+    as the step itself.
+    """
+    return njit(nogil=True, error_model="numpy", inline="always")(function)
