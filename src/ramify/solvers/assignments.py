@@ -82,9 +82,7 @@ def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
     array([0.731, 0.269, 0.269, 0.731])
     """
     if sigma == 0:
-        # Of several nearest centres the first.
-        indptr, near, _ = kdtree.within(centres, Z, 0.0)
-        nearest = np.minimum.reduceat(near, indptr[:-1])
+        nearest = kdtree.nearest(centres, Z)
         return Rows(np.arange(len(Z) + 1), nearest, np.ones(len(Z)), 0.0)
     indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma)
     excess /= -sigma
