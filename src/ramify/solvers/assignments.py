@@ -145,6 +145,8 @@ def update_assignments(
             overlap_matrix += sums[2]
         negative_entropy += sums[3]
         kept[part.start] = sums[4]
+    if overlap_matrix is not None:
+        overlap_matrix += overlap_matrix.T.copy()
 
     def rows_of(part: slice) -> Iterable[Rows]:
         if keeps:
@@ -190,12 +192,15 @@ def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: fl
 
 
 def add_sums(R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None) -> None:
-    """Add RᵀY of some rows to RtY, and RᵀR to RtR if there is one."""
+    """Add RᵀY of some rows to RtY, and to RtR, if there is one, a half of RᵀR.
+
+    The other half is its transpose.
+    """
     n_rows, n_centers = len(R.indptr) - 1, len(RtY)
     if RtR is not None and len(R.weights) > n_rows * n_centers / 4:
         dense = R.matrix(n_centers).toarray()
         RtY += Y.weigh(dense, rows)
-        RtR += dense.T @ dense
+        RtR += dense.T @ dense / 2
         return
     if Y.is_sparse:
         RtY += Y.weigh(R.matrix(n_centers), rows)
