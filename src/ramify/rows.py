@@ -189,7 +189,7 @@ class CentredRows:
 
 @kernel
 def subtract_mean(X: Floats, index: Ints, mean: Floats, out: Floats) -> None:
-    """Out = X[index] − mean, without a copy between."""
+    """Set out to X[index] − mean, without a copy between."""
     for i in range(len(index)):
         row = X[index[i]]
         for j in range(len(mean)):

@@ -219,7 +219,7 @@ def padded(B: Floats) -> Floats:
 
 @kernel
 def add_weighted(indptr: Ints, centres: Ints, weights: Floats, Y: Floats, out: Floats) -> None:
-    """Out += RᵀY."""
+    """Add RᵀY."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             k, r = centres[p], weights[p]
@@ -229,11 +229,12 @@ def add_weighted(indptr: Ints, centres: Ints, weights: Floats, Y: Floats, out: F
 
 @kernel
 def add_products(indptr: Ints, centres: Ints, weights: Floats, out: Floats) -> None:
-    """Out += RᵀR."""
+    """Add half of RᵀR: each pair of centres in one order, and half of the diagonal."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             k, r = centres[p], weights[p]
-            for q in range(indptr[i], indptr[i + 1]):
+            out[k, k] += r * r / 2
+            for q in range(p + 1, indptr[i + 1]):
                 out[k, centres[q]] += r * weights[q]
 
 
@@ -254,7 +255,7 @@ def row_product(
 
 @kernel
 def multiply(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Floats) -> None:
-    """Out = RV."""
+    """Set out to RV."""
     for i in range(len(indptr) - 1):
         for j in range(0, V.shape[1], WIDTH):
             product = row_product(indptr[i], indptr[i + 1], centres, weights, V, j)
@@ -264,7 +265,7 @@ def multiply(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Float
 
 @kernel
 def add_overlap(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Floats) -> None:
-    """Out += RᵀRV."""
+    """Add RᵀRV."""
     for i in range(len(indptr) - 1):
         for j in range(0, V.shape[1], WIDTH):
             a, b, c, d = row_product(indptr[i], indptr[i + 1], centres, weights, V, j)
