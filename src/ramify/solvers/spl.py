@@ -8,11 +8,15 @@ from scipy import linalg, optimize
 
 from .._typing import Floats, Ints
 from ..graph import laplacian
+from ..graph.inverse import Invert, Solve, dense_inverse
+from ..linalg import complete_basis, top_eigenvectors
 from .record import Callback, Progress
 
 # With no slack a distance of zero would need an infinite weight: this part of the median
 # squared distance stands in for it.
 ZERO_DISTANCE = 1e-4
+# Q⁻¹Y is computed up to this many numbers; beyond, Q⁻¹ meets only as many columns as it must.
+MAX_SOLVED = 2**25
 
 
 @dataclass(frozen=True)
@@ -52,29 +56,24 @@ class SPLState:
     expected: Floats  # E‖x_i − x_j‖² under the posterior
 
 
-def evaluate(problem: SPLProblem, s: Floats) -> SPLState:
+def evaluate(problem: SPLProblem, s: Floats, invert: Invert | None = None) -> SPLState:
     """Objective of `op:ebi-SW` and its gradient (`eq:subgradient`), with W at its optimum.
 
     f(s) = d/2·logdet Q − 2Σφ_e s_e − Σs_e²/(2·slack) − γ²/8·(d largest eigenvalues of YᵀQ⁻¹Y)
 
     which equals the paper's up to the constant d/2·N·log 4. The derivative by s_e is
     2(E‖x_i − x_j‖² − φ_e − ξ_e), with the slack ξ_e = s_e/(2·slack) of `prop:ebi-W`.
+
+    `invert` is the way to the entries of Q⁻¹ that this needs, by default a dense one.
     """
     Y, d, gamma = problem.Y, problem.n_components, problem.gamma
     i, j = problem.edges[:, 0], problem.edges[:, 1]
-    n = len(Y)
-    Q = np.zeros((n, n))
-    Q[i, j] = Q[j, i] = -s
-    Q[np.diag_indices(n)] = problem.ridge - Q.sum(axis=1)
-    factor = linalg.cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
-    logdet = 2 * float(np.log(np.diag(factor)).sum())
-    Qinv, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=True)
-    Qinv = np.tril(Qinv) + np.tril(Qinv, -1).T
-    diagonal = np.diag(Qinv)
-    resistance = diagonal[i] + diagonal[j] - 2 * Qinv[i, j]
+    if invert is None:
+        invert = dense_inverse(problem.edges, len(Y))
+    logdet, diagonal, resistance, solve = invert(s, problem.ridge)
 
-    W, captured = leading_subspace(Y, Qinv @ Y, min(d, Y.shape[1]))
-    QinvYW = Qinv @ (Y @ W)
+    W, captured = leading_subspace(Y, solve, min(d, Y.shape[1]))
+    QinvYW = solve(Y @ W)
     moved = QinvYW[i] - QinvYW[j]
     spread = np.einsum("ij,ij->i", moved, moved)
     expected = d / 4 * resistance + gamma**2 / 16 * spread
@@ -91,10 +90,14 @@ def evaluate(problem: SPLProblem, s: Floats) -> SPLState:
     )
 
 
-def leading_subspace(Y: Floats, QinvY: Floats, d: int) -> tuple[Floats, float]:
+def leading_subspace(Y: Floats, solve: Solve, d: int) -> tuple[Floats, float]:
     """Top-d eigenvectors of YᵀQ⁻¹Y and the sum of their eigenvalues."""
     D = Y.shape[1]
-    T = Y.T @ QinvY
+    if Y.size > MAX_SOLVED and 8 * d < D:
+        start = complete_basis(np.zeros((D, 0)), d)
+        values, W, _ = top_eigenvectors(lambda V: Y.T @ solve(Y @ V), start, d)
+        return W[:, :d], float(values.sum())
+    T = Y.T @ solve(Y)
     values, W = linalg.eigh((T + T.T) / 2, subset_by_index=(D - d, D - 1))
     return W[:, ::-1], float(values.sum())
 
@@ -170,7 +173,12 @@ class SPLResult:
 
 
 def spl(
-    problem: SPLProblem, *, max_iter: int, tol: float, callback: Callback | None = None
+    problem: SPLProblem,
+    *,
+    max_iter: int,
+    tol: float,
+    invert: Invert | None = None,
+    callback: Callback | None = None,
 ) -> SPLResult:
     """Maximise `op:ebi-SW` over s ≥ 0 by L-BFGS-B in scaled variables.
 
@@ -179,7 +187,7 @@ def spl(
     s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
     is active.
 
-    Stops when the certified gap is at most `tol` times `gap_scale`.
+    Stops when the certified gap is at most `tol` times `gap_scale`. `invert` is as in `evaluate`.
 
     Examples
     --------
@@ -201,7 +209,7 @@ def spl(
 
     def negative(u: Floats) -> tuple[float, Floats]:
         nonlocal best, n_evaluations
-        state = evaluate(problem, scaling * u)
+        state = evaluate(problem, scaling * u, invert)
         n_evaluations += 1
         if best is None or state.objective > best.objective:
             best = state
@@ -280,7 +288,7 @@ def start(problem: SPLProblem) -> Floats:
 def is_zero_optimal(problem: SPLProblem) -> bool:
     """Whether at s = 0, where X is a multiple of the principal components, no edge is too long."""
     Y, d, c = problem.Y, problem.n_components, problem.ridge
-    W, _ = leading_subspace(Y, Y, min(d, Y.shape[1]))
+    W, _ = leading_subspace(Y, lambda B: B, min(d, Y.shape[1]))
     spread = squared_distances(Y @ W, problem.edges)
     expected = d / (2 * c) + (problem.gamma / (4 * c)) ** 2 * spread
     return bool((expected <= problem.phi).all())
