@@ -9,6 +9,8 @@ LAYERS = [
     "_compat",
     "_typing",
     "parallel",
+    "memory",
+    "kdtree",
     "io",
     "rows",
     "_validation",

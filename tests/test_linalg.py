@@ -21,8 +21,10 @@ def one_thread():
 
 
 def leading(apply, start, n_components, **options):
-    """The wanted eigenpairs, without the guards that follow them."""
-    values, vectors, coefficients = top_eigenvectors(apply, start, n_components, **options)
+    """The wanted eigenpairs of an exact operator, without the guards that follow them."""
+    values, vectors, coefficients = top_eigenvectors(
+        lambda V, accuracy: apply(V), start, n_components, **options
+    )
     return values, vectors[:, :n_components], coefficients[:, :n_components]
 
 
@@ -215,6 +217,21 @@ def test_top_eigenvectors_do_not_depend_on_the_scale_of_the_operator(scale, rng)
     scaled_values, scaled_vectors, _ = leading(lambda V: scale * (A @ V), start, 2)
     np.testing.assert_allclose(scaled_values / scale, values, rtol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors * scaled_vectors, axis=0)), 1.0, rtol=1e-12)
+
+
+def test_top_eigenvectors_need_late_products_less_accurately(rng):
+    A, _ = with_spectrum(0.9 ** np.arange(60), rng)
+    accuracies = []
+
+    def apply(V, accuracy):
+        accuracies.append(accuracy)
+        noise = rng.normal(size=V.shape)
+        return A @ V + accuracy * noise / np.linalg.norm(noise, axis=0)
+
+    values, vectors, _ = top_eigenvectors(apply, orthonormal(60, 2, rng), 2)
+    assert_eigenpairs(A, values, vectors[:, :2])
+    assert accuracies[0] == 1e-12
+    assert accuracies[-1] > 1e-6
 
 
 def test_top_eigenvectors_are_the_same_in_every_call(rng):
@@ -458,7 +475,7 @@ def test_guards_are_orthonormal_and_make_a_warm_start(rng):
     """A second call that starts from the first one's block needs fewer columns."""
     A, _ = with_spectrum(np.linspace(1, 50, 80), rng)
     start = orthonormal(80, 2, rng)
-    values, block, coefficients = top_eigenvectors(lambda V: A @ V, start, 2)
+    values, block, coefficients = top_eigenvectors(lambda V, _: A @ V, start, 2)
     assert block.shape == (80, 4)
     np.testing.assert_allclose(block.T @ block, np.eye(4), atol=1e-10)
     columns = []
@@ -467,7 +484,7 @@ def test_guards_are_orthonormal_and_make_a_warm_start(rng):
         columns.append(V.shape[1])
         return A @ V
 
-    again, same, _ = top_eigenvectors(apply, block, 2)
+    again, same, _ = top_eigenvectors(lambda V, _: apply(V), block, 2)
     np.testing.assert_allclose(again, values, rtol=1e-10)
     assert same.shape == block.shape
     assert sum(columns) < len(coefficients)

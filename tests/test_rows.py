@@ -13,7 +13,7 @@ from ramify.rows import CentredRows, canonical_order, row_keys, unit_free
 
 N, D = 50, 6
 # Blocks of seven rows: 50 is not a multiple.
-SMALL = 4 * 7 * D
+SMALL = 7 * D
 
 KINDS = {
     "dense": np.asarray,
@@ -31,6 +31,7 @@ def limit(request, monkeypatch):
     """Data up to MAX_COPIED numbers are centred once, larger ones block by block."""
     if request.param == "in blocks":
         monkeypatch.setattr(rows, "MAX_COPIED", SMALL)
+        monkeypatch.setattr(rows, "MAX_BLOCK", SMALL)
     return request.param
 
 
@@ -58,6 +59,11 @@ def close(actual, expected):
     assert actual.dtype == np.float64
     scale = max(np.abs(expected).max(), 1.0)
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-13 * scale)
+
+
+def whole(Y, n_columns=0):
+    """The blocks of all rows."""
+    return list(Y.blocks(slice(0, Y.n_rows), n_columns))
 
 
 # The products
@@ -102,7 +108,7 @@ def test_weigh_of_some_rows_uses_those_rows_only(chosen, container, kind, limit,
 def test_weigh_of_blocks_adds_up_to_weigh(kind, limit, rng):
     X, V = numbers(), rng.normal(size=(N, 4))
     Y = CentredRows(kind(X))
-    close(sum(Y.weigh(V[block], block) for block in Y.blocks()), V.T @ centred(X))
+    close(sum(Y.weigh(V[block], block) for block in whole(Y)), V.T @ centred(X))
 
 
 def test_dense_rows_are_centred(kind, limit):
@@ -180,18 +186,50 @@ def test_products_of_any_data_are_those_of_the_centred_matrix(X, max_copied, kin
 @pytest.mark.parametrize("n_columns", [0, 1, 10, 10_000])
 def test_blocks_cover_each_row_once_and_stay_small(n_columns, kind, limit):
     Y = CentredRows(kind(numbers()))
-    blocks = list(Y.blocks(n_columns))
+    blocks = whole(Y, n_columns)
     covered = np.concatenate([np.arange(N)[block] for block in blocks])
     np.testing.assert_array_equal(covered, np.arange(N))
     for block in blocks:
         n_rows = block.stop - block.start
-        assert n_rows == 1 or 4 * n_rows * (D + n_columns) <= rows.MAX_COPIED
+        assert n_rows == 1 or n_rows * (D + n_columns) <= rows.MAX_BLOCK
 
 
 def test_large_data_are_read_in_several_blocks(monkeypatch):
-    monkeypatch.setattr(rows, "MAX_COPIED", SMALL)
-    blocks = list(CentredRows(numbers()).blocks())
+    monkeypatch.setattr(rows, "MAX_BLOCK", SMALL)
+    blocks = whole(CentredRows(numbers()))
     assert [block.stop - block.start for block in blocks] == 7 * [7] + [1]
+
+
+@pytest.mark.parametrize("n_rows", [1, 511, 1024, 5000, 100_000])
+def test_parts_cover_each_row_once_whatever_the_number_of_threads(n_rows):
+    X = np.zeros((n_rows, 1))
+    parts = CentredRows(X).parts()
+    assert parts == CentredRows(X, n_jobs=7).parts()
+    covered = np.concatenate([np.arange(n_rows)[part] for part in parts])
+    np.testing.assert_array_equal(covered, np.arange(n_rows))
+    assert len(parts) <= rows.N_PARTS
+    assert len(parts) == 1 or min(p.stop - p.start for p in parts) >= rows.MIN_PART
+
+
+def test_sums_have_the_same_digits_from_any_number_of_threads(kind, limit, rng):
+    X, V = numbers(), rng.normal(size=(N, 3))
+    one, three = CentredRows(kind(X)), CentredRows(kind(X), n_jobs=3)
+    np.testing.assert_array_equal(one.mean, three.mean)
+    np.testing.assert_array_equal(one.gram(), three.gram())
+    np.testing.assert_array_equal(one.weigh(V), three.weigh(V))
+    np.testing.assert_array_equal(one.project(V[:D]), three.project(V[:D]))
+    assert one.energy == three.energy
+
+
+def test_rows_are_taken_in_the_given_order(kind, limit, rng):
+    X, order, places = numbers(), rng.permutation(N), rng.permutation(N)
+    Y = CentredRows(kind(X), order)
+    close(Y.dense(slice(None)), centred(X)[order])
+    Y.reorder(places)
+    close(Y.dense(slice(None)), centred(X)[order[places]])
+    close(Y.dense(np.array([3, 0])), centred(X)[order[places[[3, 0]]]])
+    V = rng.normal(size=(N, 2))
+    close(Y.weigh(V), V.T @ centred(X)[order[places]])
 
 
 # More features than rows
@@ -231,7 +269,8 @@ def test_lift_and_lower_of_other_data_change_nothing(kind, limit, rng):
 
 
 def test_wide_data_in_blocks_keep_their_features(kind, monkeypatch, rng):
-    monkeypatch.setattr(rows, "MAX_COPIED", 4 * 2 * 12)
+    monkeypatch.setattr(rows, "MAX_COPIED", 2 * 12)
+    monkeypatch.setattr(rows, "MAX_BLOCK", 2 * 12)
     X, W, V = numbers(9, 12), rng.normal(size=(12, 2)), rng.normal(size=(9, 2))
     Y = CentredRows(kind(X))
     assert Y.n_dims == 12

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils._param_validation import (
     Interval,
@@ -11,7 +12,14 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-__all__ = ["Interval", "RealNotInt", "StrOptions", "kernel", "validate_parameter_constraints"]
+__all__ = [
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "effective_n_jobs",
+    "kernel",
+    "validate_parameter_constraints",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -12,10 +12,16 @@ Apply = Callable[[Floats], Floats]
 N_GUARDS = 2
 # Relative residual below which a guard's eigenvalue is known well enough to be dismissed.
 GUARD_RTOL = 0.1
+# A product this inaccurate still points the right way.
+MAX_INACCURACY = 1e-3
 
 
 def top_eigenvectors(
-    apply: Apply, start: Floats, n_components: int, *, rtol: float = 1e-10
+    apply: Callable[[Floats, float], Floats],
+    start: Floats,
+    n_components: int,
+    *,
+    rtol: float = 1e-10,
 ) -> tuple[Floats, Floats, Floats]:
     """Leading eigenpairs of a symmetric positive semidefinite operator.
 
@@ -30,7 +36,9 @@ def top_eigenvectors(
     Parameters
     ----------
     apply : callable
-        Maps an array of shape (n, m) to the operator times it.
+        Maps an array of shape (n, m), and a relative accuracy, to the operator times it. The
+        product may be as inaccurate as that: directions that enter late enter with small
+        coefficients, and so do their errors.
     start : array of shape (n, at least n_components)
         Orthonormal columns, for instance the solution of a nearby problem.
     n_components : int
@@ -53,7 +61,7 @@ def top_eigenvectors(
     >>> import numpy as np
     >>> from ramify.linalg import top_eigenvectors
     >>> A = np.diag([1.0, 5.0, 3.0])
-    >>> values, vectors, _ = top_eigenvectors(lambda V: A @ V, np.eye(3)[:, :1], 1)
+    >>> values, vectors, _ = top_eigenvectors(lambda V, accuracy: A @ V, np.eye(3)[:, :1], 1)
     >>> values.round(6), np.abs(vectors[:, 0]).round(6)
     (array([5.]), array([0., 1., 0.]))
     """
@@ -62,9 +70,9 @@ def top_eigenvectors(
     if start.shape[1] == n_components:
         V = extend_basis(start, np.random.default_rng(0).standard_normal((n, N_GUARDS)))
     n_block = V.shape[1]
-    AV = apply(V)
+    AV = apply(V, rtol / 100)
+    H = V.T @ AV
     while True:
-        H = V.T @ AV
         values, vectors = linalg.eigh((H + H.T) / 2)
         values, vectors = values[::-1], vectors[:, ::-1][:, :n_block]
         ritz = V @ vectors
@@ -83,7 +91,12 @@ def top_eigenvectors(
         new = extend_basis(V, residual[:, unsettled])[:, V.shape[1] :]
         if new.shape[1] == 0:
             break
-        V, AV = np.hstack([V, new]), np.hstack([AV, apply(new)])
+        accuracy = min(rtol / 100 / float(size[unsettled].max()), MAX_INACCURACY)
+        A_new = apply(new, accuracy)
+        # What couples the new directions to the old is taken from the more accurate products.
+        coupling = AV.T @ new
+        H = np.block([[H, coupling], [coupling.T, new.T @ A_new]])
+        V, AV = np.hstack([V, new]), np.hstack([AV, A_new])
     return values[:n_components], ritz, vectors
 
 

@@ -1,26 +1,38 @@
 """Centred data, read in blocks of rows: the one thing of size N×D that a fit touches."""
 
-from collections.abc import Iterator
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import linalg, sparse
 
+from ._compat import kernel
 from ._typing import Floats, Ints, Matrix
+from .parallel import ordered
+
+Result = TypeVar("Result")
 
 # Up to this many numbers a centred copy in double precision is kept (128 MiB).
 MAX_COPIED = 2**24
+# Numbers in a block (2 MiB): it should stay in the cache between two uses.
+MAX_BLOCK = 2**18
+# The work is divided into so many parts, of at least so many rows, on any number of threads.
+N_PARTS = 16
+MIN_PART = 512
 # The Gram matrix is formed up to this many features; beyond, it is applied.
 MAX_GRAM = 1024
 
 
 class CentredRows:
-    """Y = X − 1·meanᵀ with the products that the solvers need, in double precision.
+    """Y = X[order] − 1·meanᵀ with the products that the solvers need, in double precision.
 
     Small data are centred once, as a dense array. Large dense data stay as they are, also in single
-    precision, and are centred block by block. Large sparse data are never centred: the mean is
-    taken out of the products. Small data with more features than rows are rewritten in an
-    orthonormal basis of their row space, which changes no solution (`lift` maps back).
+    precision, and are put in order and centred block by block. Large sparse data are never centred:
+    the mean is taken out of the products. Small data with more features than rows are rewritten in
+    an orthonormal basis of their row space, which changes no solution (`lift` maps back).
+
+    Sums over the rows are taken on `n_jobs` threads and do not depend on their number.
 
     Examples
     --------
@@ -36,62 +48,84 @@ class CentredRows:
     10.0
     """
 
-    def __init__(self, X: Matrix):
+    def __init__(self, X: Matrix, order: Ints | None = None, n_jobs: int = 1):
         self.n_rows, self.n_features = X.shape
-        if sparse.issparse(X):
-            # The mean method of sparse matrices sums in their own precision.
-            self.mean = X.T @ np.ones(self.n_rows) / self.n_rows
-        else:
-            self.mean = X.mean(axis=0, dtype=np.float64)
+        self.n_jobs = n_jobs
         self.basis: Floats | None = None
-        if sparse.issparse(X) and self.n_rows * self.n_features <= MAX_COPIED:
-            X = X.toarray()
-        self._X = X
-        self._is_sparse = sparse.issparse(X)
         self._gram: Floats | None = None
-        if not self._is_sparse and X.size <= MAX_COPIED:
-            Y = X.astype(np.float64) - self.mean
+        self._centred: Floats | None = None
+        is_small = self.n_rows * self.n_features <= MAX_COPIED
+        self.is_sparse = sparse.issparse(X) and not is_small
+        if order is not None and (is_small or sparse.issparse(X)):
+            X, order = X[order], None
+        self._X = X
+        self._order = np.arange(self.n_rows) if order is None else order
+        self.n_dims = self.n_features
+        self.mean = self._mean()
+        if is_small:
+            Y = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - self.mean
             if self.n_features > self.n_rows:
                 self.basis, R = linalg.qr(Y.T, mode="economic")
                 Y = np.ascontiguousarray(R.T)
-            self._centred: Floats | None = Y
-        else:
-            self._centred = None
-        self.n_dims = self.n_features if self.basis is None else self.n_rows
+                self.n_dims = self.n_rows
+            self._centred = Y
         self.energy = self._energy()
 
-    def blocks(self, n_columns: int = 0) -> Iterator[slice]:
-        """Slices of rows so that a block with `n_columns` more columns stays small."""
-        step = max(1, MAX_COPIED // (4 * (self.n_dims + n_columns)))
-        for start in range(0, self.n_rows, step):
-            yield slice(start, min(start + step, self.n_rows))
+    def reorder(self, places: Ints) -> None:
+        """Put the rows in another order."""
+        if self._centred is not None:
+            self._centred = self._centred[places]
+        elif self.is_sparse:
+            self._X = self._X[places]
+        else:
+            self._order = self._order[places]
+
+    def parts(self, n_sums: int = 0) -> list[slice]:
+        """Slices of rows that may be worked on at the same time.
+
+        A part has at least a quarter as many rows as the sums that it ends with, so that adding
+        these up costs little.
+        """
+        n_parts = min(N_PARTS, max(1, self.n_rows // max(MIN_PART, n_sums // 4)))
+        ends = np.linspace(0, self.n_rows, n_parts + 1).astype(int).tolist()
+        return [slice(*pair) for pair in itertools.pairwise(ends)]
+
+    def blocks(self, part: slice, n_columns: int = 0) -> Iterator[slice]:
+        """Slices of a part so that a block with `n_columns` more columns stays small."""
+        step = max(1, MAX_BLOCK // (self.n_dims + n_columns))
+        for start in range(part.start, part.stop, step):
+            yield slice(start, min(start + step, part.stop))
 
     def dense(self, rows: slice | Ints) -> Floats:
         """The chosen rows of Y as a dense array."""
         if self._centred is not None:
             return self._centred[rows]
-        X = self._X[rows]
-        return np.asarray(X.toarray() if self._is_sparse else X, dtype=np.float64) - self.mean
+        if self.is_sparse:
+            return self._X[rows].toarray() - self.mean
+        index = self._order[rows]
+        out = np.empty((len(index), self.n_features))
+        subtract_mean(self._X, index, self.mean, out)
+        return out
 
     def project(self, W: Floats, rows: slice = slice(None)) -> Floats:
         """Y[rows] @ W."""
-        if self._is_sparse:
+        if self.is_sparse:
             return np.asarray(self._X[rows] @ W - self.mean @ W)
         if self._centred is not None:
             return self._centred[rows] @ W
         if rows != slice(None):
             return self.dense(rows) @ W
-        return np.concatenate([self.dense(block) @ W for block in self.blocks()])
+        return np.concatenate(list(self._over_blocks(lambda block: self.dense(block) @ W)))
 
     def weigh(self, V: Matrix, rows: slice = slice(None)) -> Floats:
         """V.T @ Y[rows], for dense or sparse V with one row per row of Y[rows]."""
-        if self._is_sparse:
+        if self.is_sparse:
             product = V.T @ self._X[rows]
             product = product.toarray() if sparse.issparse(product) else np.asarray(product)
             return product - np.outer(np.asarray(V.sum(axis=0)).ravel(), self.mean)
         if self._centred is not None or rows != slice(None):
             return np.asarray(V.T @ self.dense(rows))
-        return np.asarray(sum(V[block].T @ self.dense(block) for block in self.blocks()))
+        return np.asarray(sum(self._over_blocks(lambda block: V[block].T @ self.dense(block))))
 
     def apply_gram(self, V: Floats) -> Floats:
         """YᵀY @ V."""
@@ -102,14 +136,30 @@ class CentredRows:
     def gram(self) -> Floats:
         """YᵀY, kept after the first call."""
         if self._gram is None:
-            if self._is_sparse:
+            if self.is_sparse:
                 outer = np.outer(self.mean, self.mean)
                 X = self._X.astype(np.float64, copy=False)
                 self._gram = (X.T @ X).toarray() - self.n_rows * outer
             else:
-                dense = (self.dense(block) for block in self.blocks())
-                self._gram = np.asarray(sum(Y.T @ Y for Y in dense))
+
+                def product(block: slice) -> Floats:
+                    Y = self.dense(block)
+                    return Y.T @ Y
+
+                self._gram = np.asarray(sum(self._over_blocks(product)))
         return self._gram
+
+    def _over_blocks(self, function: Callable[[slice], Result]) -> Iterator[Result]:
+        return ordered(function, self.blocks(slice(0, self.n_rows)), self.n_jobs)
+
+    def _mean(self) -> Floats:
+        if sparse.issparse(self._X):
+            # The mean method of sparse matrices sums in their own precision.
+            return self._X.T @ np.ones(self.n_rows) / self.n_rows
+        sums = self._over_blocks(
+            lambda block: self._X[self._order[block]].sum(axis=0, dtype=np.float64)
+        )
+        return np.asarray(sum(sums)) / self.n_rows
 
     def lift(self, W: Floats) -> Floats:
         """Columns in the original features, for columns in the internal basis."""
@@ -121,14 +171,29 @@ class CentredRows:
 
     def _energy(self) -> float:
         """‖Y‖², summed over centred values so that a large mean costs no digits."""
-        if not self._is_sparse:
-            dense = (self.dense(block) for block in self.blocks())
-            return float(sum(np.vdot(Y, Y) for Y in dense))
-        X = sparse.csc_array(self._X, copy=True)
-        X.sum_duplicates()
-        n_stored = np.diff(X.indptr)
-        stored = X.data - np.repeat(self.mean, n_stored)
-        return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
+        if self.is_sparse:
+            X = sparse.csc_array(self._X, copy=True)
+            X.sum_duplicates()
+            n_stored = np.diff(X.indptr)
+            stored = X.data - np.repeat(self.mean, n_stored)
+            return float(stored @ stored + (self.n_rows - n_stored) @ self.mean**2)
+        if self.n_dims <= MAX_GRAM:
+            return float(np.trace(self.gram()))
+
+        def squares(block: slice) -> float:
+            Y = self.dense(block)
+            return float(np.vdot(Y, Y))
+
+        return float(sum(self._over_blocks(squares)))
+
+
+@kernel
+def subtract_mean(X: Floats, index: Ints, mean: Floats, out: Floats) -> None:
+    """Out = X[index] − mean, without a copy between."""
+    for i in range(len(index)):
+        row = X[index[i]]
+        for j in range(len(mean)):
+            out[i, j] = row[j] - mean[j]
 
 
 def unit_free(X: Floats) -> Floats:
@@ -159,7 +224,7 @@ def _shift_and_range(X: Matrix) -> tuple[Floats, float]:
     return (low / 2 + high / 2).ravel(), float(np.max(high - low)) or 1.0
 
 
-def canonical_order(X: Matrix) -> Ints:
+def canonical_order(X: Matrix, n_jobs: int = 1) -> Ints:
     """An order of the rows that depends on neither their given order nor their units.
 
     Examples
@@ -178,13 +243,15 @@ def canonical_order(X: Matrix) -> Ints:
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
         X.data = np.round((X.data - shift[X.indices]) / size, 9) - zero[X.indices]
         return np.argsort(row_keys(X), kind="stable")
-    step = max(1, MAX_COPIED // (4 * X.shape[1]))
-    blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
-    keys = [row_keys(np.round((block - shift) / size, 9) - zero) for block in blocks]
-    return np.argsort(np.concatenate(keys), kind="stable")
+
+    def keys(block: Floats) -> Ints:
+        return row_keys(np.round((block - shift) / size, 9) - zero)
+
+    parts = list(ordered(keys, _blocks(X), n_jobs))
+    return np.argsort(np.concatenate(parts), kind="stable")
 
 
-def row_keys(X: Matrix) -> Ints:
+def row_keys(X: Matrix, n_jobs: int = 1) -> Ints:
     """A 64-bit key per row that depends on its values alone, not on where it stands.
 
     Sorting by it gives an order that a permutation of the rows does not change. Dense and
@@ -199,8 +266,8 @@ def row_keys(X: Matrix) -> Ints:
     (True, False)
     """
     odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
-    keys = np.zeros(X.shape[0], dtype=np.uint64)
     if sparse.issparse(X):
+        keys = np.zeros(X.shape[0], dtype=np.uint64)
         X = sparse.csr_array(X)
         if not X.has_canonical_format:
             X = X.copy()  # it shares its arrays with the caller's
@@ -209,9 +276,14 @@ def row_keys(X: Matrix) -> Ints:
         filled = np.flatnonzero(np.diff(X.indptr))
         keys[filled] = np.add.reduceat(mixed, X.indptr[filled]) if len(filled) else 0
         return keys
-    for j in range(X.shape[1]):
-        keys += _mix(X[:, j], odd[j])
-    return keys
+    parts = list(ordered(lambda block: _mix(block, odd).sum(axis=1), _blocks(X), n_jobs))
+    return np.concatenate(parts)
+
+
+def _blocks(X: Floats) -> list[Floats]:
+    """Views of some rows at a time, at least one."""
+    step = max(1, MAX_BLOCK // X.shape[1])
+    return [X[start : start + step] for start in range(0, max(len(X), 1), step)]
 
 
 def _mix(values: Floats, odd: Any) -> Ints:

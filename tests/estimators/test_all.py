@@ -1,6 +1,10 @@
 """What every estimator of the package promises."""
 
 import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -257,6 +261,72 @@ def test_callback_receives_every_iteration(estimator, X):
     assert records[-1].objective == model.objective_
     assert records[-1].iteration == model.n_iter_
     assert records[-1].elapsed >= records[0].elapsed >= 0
+
+
+@pytest.mark.parametrize("n_samples", [80, 3000])
+def test_same_result_whatever_n_jobs(estimator, n_samples, monkeypatch):
+    """To the last bit, for data that are copied and for data that are read in blocks."""
+    if isinstance(estimator, SPL) and n_samples > 80:
+        estimator.set_params(max_iter=2, tol=0)
+    X, fresh = branching(n_samples, 6), branching(20, 6, seed=1)
+    monkeypatch.setattr(ramify.rows, "MAX_COPIED", 10_000)
+    one, three = (clone(estimator).set_params(n_jobs=n).fit(X) for n in (1, 3))
+    np.testing.assert_array_equal(one.embedding_, three.embedding_)
+    np.testing.assert_array_equal(one.components_, three.components_)
+    np.testing.assert_array_equal(one.transform(fresh), three.transform(fresh))
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "all"])
+def test_n_jobs_is_checked(estimator, X, n_jobs):
+    with pytest.raises(ValueError, match="The 'n_jobs' parameter"):
+        estimator.set_params(n_jobs=n_jobs).fit(X)
+
+
+INTERRUPTED = """
+import sys
+from ramify import {name}
+from tests.conftest import branching
+
+def report(progress):
+    print("iteration", progress.iteration, flush=True)
+
+{name}({options}, tol=0, max_iter=10**6, verbose=1, n_jobs=2, callback=report).fit(
+    branching(1500, 5)
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("DDRTree", "n_centers=None"), ("DDRTree", "n_centers=50"), ("DRTree", ""), ("SPL", "")],
+)
+def test_ctrl_c_ends_a_fit(name, options):
+    code = INTERRUPTED.format(name=name, options=options).replace("(, ", "(")
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline().startswith("iteration")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert f"{name} was interrupted." in err
+    assert err.rstrip().endswith("KeyboardInterrupt")
+    assert process.returncode != 0
+
+
+def test_an_interrupted_fit_leaves_the_earlier_one_as_it_was(estimator, X):
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    model = estimator.fit(X)
+    fresh = branching(5, 6, seed=3)
+    before = model.transform(np.vstack([X[:5], fresh]))
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(callback=interrupt).fit(2 * X[:50])
+    np.testing.assert_array_equal(model.transform(np.vstack([X[:5], fresh])), before)
 
 
 def test_verbose_reports_on_stderr_and_silence_is_silent(estimator, X, capsys):

@@ -3,20 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.spatial import KDTree
 from sklearn.cluster import KMeans
 
-import ramify.solvers.ddrtree as module
+from ramify import kdtree, rows
 from ramify.graph import euclidean_spanning_tree, laplacian
 from ramify.rows import CentredRows
-from ramify.solvers.ddrtree import (
-    Axes,
-    assign,
-    centre_solvers,
-    ddrtree,
-    update_assignments,
-    update_embedding,
-)
+from ramify.solvers import assignments
+from ramify.solvers.assignments import assign, update_assignments
+from ramify.solvers.ddrtree import Axes, centre_solver, ddrtree, update_embedding
 from ramify.solvers.drtree import drtree
 from ramify.solvers.pca import principal_axes
 
@@ -25,18 +19,19 @@ from ..conftest import branching
 
 PATHS = {
     "matrix": {},
-    "sparse matrix": {"MIN_SPARSE": 1},
-    "operator": {"MIN_SPARSE": 1, "MAX_DENSE": 1},
-    "k-d tree": {"MIN_SPARSE": 1, "MAX_DENSE": 1, "MAX_CDIST": 1},
-    "recomputed": {"MIN_SPARSE": 1, "MAX_KEPT": 0},
+    "operator": {"MAX_DENSE": 1},
+    "recomputed": {"MAX_KEPT": 0},
+    "recomputed operator": {"MAX_DENSE": 1, "MAX_KEPT_FOR_STEPS": 0},
 }
 
 
 @pytest.fixture(params=PATHS)
 def path(request, monkeypatch):
-    """Every way through the solver that the size of a problem may choose."""
+    """Every way through the solver that the size of a problem may choose, in several blocks."""
+    monkeypatch.setattr(rows, "MIN_PART", 7)
+    monkeypatch.setattr(rows, "MAX_BLOCK", 300)
     for name, value in PATHS[request.param].items():
-        monkeypatch.setattr(module, name, value)
+        monkeypatch.setattr(assignments, name, value)
 
 
 def problem(n_samples, n_features, n_centers, *, seed=0):
@@ -106,14 +101,59 @@ def test_history_is_the_objective_at_the_last_iterates():
     assert result.history[-1] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.usefixtures("path")
-def test_kernel_of_assignments_matches_the_formula(rng):
-    Z, C = rng.normal(size=(200, 3)), rng.normal(size=(90, 3))
+@pytest.mark.parametrize("n_centers", [1, 7, 90])
+def test_assignments_match_the_formula(n_centers, rng):
+    Z, C = rng.normal(size=(200, 3)), rng.normal(size=(n_centers, 3))
     for sigma in (1e-3, 0.05, 5.0):
-        kdtree = KDTree(C) if module.MAX_CDIST == 1 else None
-        R = assign(Z, C, sigma, kdtree)
-        dense = R.toarray() if sparse.issparse(R) else R
-        np.testing.assert_allclose(dense, oracles.soft_assignments(Z, C, sigma), atol=1e-14)
+        R = assign(Z, kdtree.build(C), sigma)
+        expected = oracles.soft_assignments(Z, C, sigma)
+        np.testing.assert_allclose(R.matrix(n_centers).toarray(), expected, atol=1e-14)
+        entropy = np.sum(expected * np.log(np.maximum(expected, 1e-300)))
+        assert R.negative_entropy == pytest.approx(entropy, rel=1e-10, abs=1e-10)
+    hard = assign(Z, kdtree.build(C), 0.0)
+    np.testing.assert_array_equal(hard.matrix(n_centers).toarray(), oracles.hard_assignments(Z, C))
+    assert hard.negative_entropy == 0
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 4, 7])
+def test_kernels_of_assignments_match_numpy(n_columns, rng):
+    Z, C = rng.normal(size=(60, 2)), rng.normal(size=(20, 2))
+    R = assign(Z, kdtree.build(C), 0.1)
+    dense, csr = R.matrix(20).toarray(), (R.indptr, R.centres, R.weights)
+    B, Y = rng.normal(size=(20, n_columns)), rng.normal(size=(60, n_columns))
+    np.testing.assert_allclose(R @ B, dense @ B, atol=1e-13)
+    out = assignments.padded(B)
+    assignments.add_overlap(*csr, assignments.padded(B), out)
+    np.testing.assert_allclose(out[:, :n_columns], B + dense.T @ dense @ B, atol=1e-13)
+    assert not out[:, n_columns:].any()
+    out = np.ones((20, n_columns))
+    assignments.add_weighted(*csr, Y, out)
+    np.testing.assert_allclose(out, 1 + dense.T @ Y, atol=1e-13)
+    out = np.ones((20, 20))
+    assignments.add_products(*csr, out)
+    np.testing.assert_allclose(out, 1 + dense.T @ dense, atol=1e-13)
+
+
+@pytest.mark.usefixtures("path")
+@pytest.mark.parametrize("sigma", [3.0, 0.02, 0.0])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_sums_over_assignments_do_not_depend_on_the_number_of_threads(
+    container, sigma, monkeypatch, rng
+):
+    monkeypatch.setattr(rows, "MAX_COPIED", 100)  # as large data are treated
+    X = rng.normal(size=(100, 4))
+    Y, C = CentredRows(container(X)), rng.normal(size=(15, 2))
+    Z = Y.project(np.eye(4)[:, :2])
+    one, three = (update_assignments(Y, Z, C, sigma, n_jobs) for n_jobs in (1, 3))
+    R = oracles.soft_assignments(Z, C, sigma) if sigma else oracles.hard_assignments(Z, C)
+    np.testing.assert_allclose(one.counts, R.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(one.RtY, R.T @ (X - X.mean(axis=0)), atol=1e-12)
+    B = rng.normal(size=(15, 3))
+    np.testing.assert_allclose(one.overlap(B), R.T @ R @ B, atol=1e-12)
+    np.testing.assert_array_equal(one.counts, three.counts)
+    np.testing.assert_array_equal(one.RtY, three.RtY)
+    np.testing.assert_array_equal(one.overlap(B), three.overlap(B))
+    assert one.negative_entropy == three.negative_entropy
 
 
 def test_lemma_1_assignments_are_optimal(rng):
@@ -123,7 +163,7 @@ def test_lemma_1_assignments_are_optimal(rng):
     def cost(R):
         return np.sum(R * squared) + sigma * np.sum(R * np.log(R))
 
-    best = assign(Z, C, sigma)
+    best = assign(Z, kdtree.build(C), sigma).matrix(6).toarray()
     for _ in range(200):
         other = rng.dirichlet(np.ones(6), size=20)
         step = rng.uniform()
@@ -171,25 +211,27 @@ def test_lemma_2_preconditioned_spectrum(n_samples, n_centers, lam, gamma, sigma
     L = laplacian(euclidean_spanning_tree(C), n_centers).toarray()
     P = lam / gamma * L + np.diag(R.sum(axis=0))
     M = (1 + gamma) / gamma * P - R.T @ R
-    root = np.linalg.cholesky(P)
+    T = (1 + gamma) / gamma * P - np.diag(R.sum(axis=0))
+    root = np.linalg.cholesky(T)
     spectrum = np.linalg.eigvalsh(np.linalg.solve(root, np.linalg.solve(root, M).T))
-    assert spectrum.min() >= 1 / gamma * (1 - 1e-6) - 1e-12
-    assert spectrum.max() <= (1 + gamma) / gamma * (1 + 1e-6)
+    assert spectrum.min() >= 1 - 1e-6
+    assert spectrum.max() <= (1 + gamma) * (1 + 1e-6)
     assert np.linalg.eigvalsh(M).min() > 0  # so that the inverse exists
 
 
 @pytest.mark.usefixtures("path")
-def test_centre_solvers_invert_p_and_m(rng):
+def test_centre_solver_inverts_m(rng):
     _, Y, W, C = problem(60, 5, 20)
     R = update_assignments(Y, Y.project(W), C, 0.1)
     edges = euclidean_spanning_tree(C)
-    solve_P, solve_M = centre_solvers(R, R.counts, edges, 6.0, 10.0)
+    solve_M = centre_solver(R, R.counts, edges, 6.0, 10.0)
     dense = oracles.soft_assignments(Y.project(W), C, 0.1)
     P = 0.6 * oracles.dense_laplacian(edges, 20) + np.diag(dense.sum(axis=0))
     M = 1.1 * P - dense.T @ dense
     B = rng.normal(size=(20, 3))
-    np.testing.assert_allclose(solve_P(B), np.linalg.solve(P, B), rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(solve_M(B, None), np.linalg.solve(M, B), rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(
+        solve_M(B, None, 1e-12), np.linalg.solve(M, B), rtol=1e-9, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.0])

@@ -13,10 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, RealNotInt, validate_parameter_constraints
-from .._typing import Floats, Matrix
+from .._compat import Interval, RealNotInt, effective_n_jobs, validate_parameter_constraints
+from .._typing import Floats, Ints, Matrix
 from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
 from ..linalg import column_signs, complete_basis
+from ..memory import check_memory
+from ..parallel import ordered_map
 from ..rows import CentredRows, row_keys
 from ..solvers.pca import n_components_for, principal_axes
 from ..solvers.record import Callback, SolverResult
@@ -44,6 +46,7 @@ class StructureLearner(
     tol: float
     verbose: int
     callback: Callback | None
+    n_jobs: int | None
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
@@ -53,6 +56,11 @@ class StructureLearner(
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "verbose": ["verbose"],
         "callback": [callable, None],
     }
@@ -65,6 +73,11 @@ class StructureLearner(
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
         return X
+
+    def _check_memory(self, Y: CentredRows, needed: float, remedy: str) -> None:
+        """Say at once that a fit cannot fit."""
+        task = f"{type(self).__name__} on {Y.n_rows:,} samples of {Y.n_features:,} features"
+        check_memory(needed, task, remedy)
 
     def _resolve_n_components(self, Y: CentredRows) -> int:
         """The number of components: as given, or enough for the given fraction of energy."""
@@ -111,11 +124,15 @@ class StructureLearner(
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         placed = np.empty((X.shape[0], len(self.components_)))
+
+        def place(start: int) -> None:
+            rows = slice(start, start + BLOCK)
+            placed[rows] = self._place(self._project(X[rows]), X[rows])
+
         with threadpool_limits(limits=1):
-            for start in range(0, len(placed), BLOCK):
-                rows = slice(start, start + BLOCK)
-                placed[rows] = self._place(self._project(X[rows]), X[rows])
-        key = row_keys(X)
+            starts = range(0, len(placed), BLOCK)
+            ordered_map(place, starts, effective_n_jobs(self.n_jobs))
+        key = row_keys(X, effective_n_jobs(self.n_jobs))
         position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
         known = self._known_keys[position] == key
         placed[known] = self.embedding_[self._known_rows[position[known]]]
@@ -155,12 +172,18 @@ class StructureLearner(
         """Run a solver with progress and keep the record of the run."""
         name = type(self).__name__
         start = time.perf_counter()
-        result = solve(reporter(name, self.verbose, self.callback))
+        try:
+            result = solve(reporter(name, self.verbose, self.callback))
+        except KeyboardInterrupt:
+            finish(name, self.verbose, "was interrupted")
+            raise
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.objective_history_ = np.array(result.history)
         self.objective_ = result.history[-1]
-        finish(name, self.verbose, self.n_iter_, self.converged_, time.perf_counter() - start)
+        outcome = "converged" if self.converged_ else "stopped"
+        seconds = time.perf_counter() - start
+        finish(name, self.verbose, f"{outcome} after {self.n_iter_} iterations in {seconds:.1f} s")
         if not self.converged_ and self.tol > 0:
             remedy = "raise max_iter or tol" if self.n_iter_ == self.max_iter else "raise tol"
             warnings.warn(
@@ -174,13 +197,13 @@ class StructureLearner(
 
     def _remember_rows(self, X: Matrix) -> None:
         """Keep the keys of the training rows, sorted, to recognise them by."""
-        keys = row_keys(X)
+        keys = row_keys(X, effective_n_jobs(self.n_jobs))
         self._known_rows = np.argsort(keys, kind="stable")
         self._known_keys = keys[self._known_rows]
 
-    def _principal_start(self, X: Matrix) -> tuple[CentredRows, int, Floats]:
+    def _principal_start(self, X: Matrix, order: Ints) -> tuple[CentredRows, int, Floats]:
         """Centred rows, the number of components, and the principal axes that carry variance."""
-        Y = CentredRows(X)
+        Y = CentredRows(X, order, effective_n_jobs(self.n_jobs))
         d = self._resolve_n_components(Y)
         W, rank = principal_axes(Y, d)
         W = W[:, : max(rank, 1)]

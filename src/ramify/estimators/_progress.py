@@ -39,12 +39,8 @@ def reporter(name: str, verbose: int, callback: Callback | None) -> Callback | N
     return report
 
 
-def finish(name: str, verbose: int, n_iter: int, converged: bool, seconds: float) -> None:
+def finish(name: str, verbose: int, outcome: str) -> None:
     """Close the progress line with the outcome."""
     if verbose:
-        outcome = "converged" if converged else "stopped"
         start = "\n" if sys.stderr.isatty() else ""
-        print(
-            f"{start}{name} {outcome} after {n_iter} iterations in {seconds:.1f} s.",
-            file=sys.stderr,
-        )
+        print(f"{start}{name} {outcome}.", file=sys.stderr)

@@ -6,24 +6,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial import KDTree
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, StrOptions
+from .. import kdtree
+from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
 from ..rows import canonical_order
-from ..solvers.ddrtree import MAX_CDIST, assign, ddrtree
+from ..solvers.assignments import assign
+from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
 from ._base import StructureLearner
 
 # K-means looks at up to this many samples per centre.
-SAMPLES_PER_CENTER = 100
+SAMPLES_PER_CENTER = 50
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10
@@ -77,6 +78,9 @@ class DDRTree(StructureLearner):
         one iteration to the next; 0 runs all ``max_iter`` iterations.
     random_state : int, RandomState or None, default=None
         Seeds k-means. The result does not depend on the order of the samples.
+    n_jobs : int or None, default=None
+        Number of threads; None is one, -1 is as many as there are processors. The result does
+        not depend on it.
     verbose : int, default=0
         Show one line of progress when positive.
     callback : callable or None, default=None
@@ -147,6 +151,7 @@ class DDRTree(StructureLearner):
         max_iter: int = 200,
         tol: float = 1e-5,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ):
@@ -160,6 +165,7 @@ class DDRTree(StructureLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
@@ -176,50 +182,66 @@ class DDRTree(StructureLearner):
         self
         """
         X = self._validated(X)
-        self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        self._remember_rows(X)
-        order = canonical_order(X)
+        lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
+        order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
-            Y, d, W = self._principal_start(X[order])
+            Y, d, W = self._principal_start(X, order)
             Z = Y.project(W)
-            C = self._starting_centers(Z, d)
-            self.sigma_ = self._resolve_sigma(Z, Z if C is None else C)
+            # Near one another in memory as in space: what a point needs is in the cache.
+            places = kdtree.build(Z).order
+            Y.reorder(places)
+            order, Z = order[places], Z[places]
+            n_centers = self._resolve_n_centers(len(Z))
+            self._check_memory(
+                Y,
+                working_bytes(len(Z), Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
+                f"lower n_centers={n_centers:,} or the number of features, for instance with "
+                "sklearn.decomposition.PCA or TruncatedSVD",
+            )
+            C = self._starting_centers(Z, n_centers, d)
+            sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
                     Y,
                     W,
                     C,
-                    lam=self.lam_,
+                    lam=lam,
                     gamma=float(self.gamma),
-                    sigma=self.sigma_,
+                    sigma=sigma,
                     max_iter=self.max_iter,
                     tol=self.tol,
                     callback=report,
                 )
             )
+        self.lam_, self.sigma_ = lam, sigma
         signs = self._set_axes(Y, result.W, d, X.dtype)
         # One centre per sample: they follow the samples back to where these stood.
-        places = np.arange(len(result.C)) if C is not None else order
+        nodes = np.arange(len(result.C)) if C is not None else order
         self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order, : len(signs)] = result.Z * signs
         self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
-        self.centers_[places, : len(signs)] = result.C * signs
-        self.tree_ = adjacency(places[result.edges], len(result.C))
-        self.labels_ = KDTree(self.centers_).query(self.embedding_)[1]
+        self.centers_[nodes, : len(signs)] = result.C * signs
+        self.tree_ = adjacency(nodes[result.edges], len(result.C))
+        self.labels_ = assign(self.embedding_, kdtree.build(self.centers_), 0.0).centres
+        self._remember_rows(X)
         return self
 
     @property
     def assignments_(self) -> Sparse:
         """R for the final points and centres (`prop:R`)."""
         Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
-        return sparse.csr_array(assign(Z, C, self.sigma_, KDTree(C)))
+        return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
-    def _starting_centers(self, Z: Floats, n_components: int) -> Floats | None:
+    def _resolve_n_centers(self, n_samples: int) -> int:
+        if self.init is not None:
+            return len(np.atleast_1d(self.init))
+        return resolve_n_centers(self.n_centers, n_samples)
+
+    def _starting_centers(self, Z: Floats, n_centers: int, n_components: int) -> Floats | None:
         """Centres in the principal components; None for one per sample."""
         if self.init is not None:
             init = check_init(self.init, self.n_centers, len(Z), n_components)
             return init[:, : Z.shape[1]]
-        n_centers = resolve_n_centers(self.n_centers, len(Z))
         if n_centers == len(Z):
             return None
         # Along the first component the order of the samples depends neither on how the table
@@ -238,7 +260,7 @@ class DDRTree(StructureLearner):
             return 0.0
         if isinstance(self.sigma, str):
             # Points without any spread leave nothing to tell centres apart by.
-            return spread_around(Z, C) / 2 or 1.0
+            return spread_around(Z, C, effective_n_jobs(self.n_jobs)) / 2 or 1.0
         return float(self.sigma)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
@@ -248,16 +270,12 @@ class DDRTree(StructureLearner):
         With hard assignments the centre nearest to Wᵀy gives the minimum at once.
         """
         C, gamma = self.centers_.astype(np.float64), float(self.gamma)
-        kdtree = KDTree(C)
-        if self.sigma_ == 0:
-            return (projected + gamma * C[kdtree.query(projected)[1]]) / (1 + gamma)
-        search = kdtree if len(C) > MAX_CDIST else None
+        centres = kdtree.build(C)
         Z = projected.copy()
         scale = FIXED_POINT_RTOL * max(float(np.abs(C).max()), np.sqrt(self.sigma_))
         moving = np.arange(len(Z))
-        for _ in range(MAX_FIXED_POINT_STEPS):
-            R = assign(Z[moving], C, self.sigma_, search)
-            pull = R @ C if sparse.issparse(R) else np.einsum("ik,kj->ij", R, C)
+        for _ in range(MAX_FIXED_POINT_STEPS if self.sigma_ > 0 else 1):
+            pull = assign(Z[moving], centres, self.sigma_) @ C
             new = (projected[moving] + gamma * pull) / (1 + gamma)
             far = np.abs(new - Z[moving]).max(axis=1) > scale
             Z[moving] = new
@@ -267,7 +285,7 @@ class DDRTree(StructureLearner):
         return Z
 
 
-def spread_around(Z: Floats, C: Floats) -> float:
+def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
     """Mean squared distance of points to the nearest centre that stands without them.
 
     A centre is the mean of the m points nearest to it; without one of them it would be m/(m−1)
@@ -282,7 +300,7 @@ def spread_around(Z: Floats, C: Floats) -> float:
     >>> spread_around(points, points)  # (1 + 1 + 4)/3
     2.0
     """
-    distance, index = KDTree(C).query(Z, k=[1, 2])
+    distance, index = KDTree(C).query(Z, k=[1, 2], workers=n_jobs)
     size = np.bincount(index[:, 0], minlength=len(C))[index[:, 0]]
     factor = np.divide(size, size - 1, out=np.full(len(Z), np.inf), where=size > 1)
     with np.errstate(invalid="ignore"):

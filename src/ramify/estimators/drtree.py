@@ -8,7 +8,8 @@ from scipy import sparse
 from scipy.spatial import KDTree
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, StrOptions
+from .. import kdtree
+from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix
 from ..graph import adjacency
 from ..rows import canonical_order
@@ -43,6 +44,9 @@ class DRTree(StructureLearner):
         one iteration to the next; 0 runs all ``max_iter`` iterations.
     random_state : int, RandomState or None, default=None
         Accepted for uniformity; the method uses no random numbers.
+    n_jobs : int or None, default=None
+        Number of threads; None is one, -1 is as many as there are processors. The result does
+        not depend on it.
     verbose : int, default=0
         Show one line of progress when positive.
     callback : callable or None, default=None
@@ -100,6 +104,7 @@ class DRTree(StructureLearner):
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ):
@@ -108,6 +113,7 @@ class DRTree(StructureLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 
@@ -124,21 +130,25 @@ class DRTree(StructureLearner):
         self
         """
         X = self._validated(X)
-        self.lam_ = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        self._remember_rows(X)
-        order = canonical_order(X)
+        lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
+        order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
-            Y, d, W = self._principal_start(X[order])
+            Y, d, W = self._principal_start(X, order)
+            # Near one another in memory as in space: what a point needs is in the cache.
+            places = kdtree.build(Y.project(W)).order
+            Y.reorder(places)
+            order = order[places]
             result = self._run(
                 lambda report: drtree(
                     Y,
                     W,
-                    lam=self.lam_,
+                    lam=lam,
                     max_iter=self.max_iter,
                     tol=self.tol,
                     callback=report,
                 )
             )
+        self.lam_ = lam
         signs = self._set_axes(Y, result.W, d, X.dtype)
         self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order, : len(signs)] = result.Z * signs
@@ -146,6 +156,7 @@ class DRTree(StructureLearner):
         self.tree_ = adjacency(order[result.edges], len(order))
         self.labels_ = np.arange(len(order))
         self.assignments_ = sparse.eye_array(len(order), format="csr")
+        self._remember_rows(X)
         return self
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

@@ -70,6 +70,9 @@ class SPL(StructureLearner):
         of |objective| (without its data term) and n_components·n_samples/2.
     random_state : int, RandomState or None, default=None
         Accepted for uniformity; the method uses no random numbers.
+    n_jobs : int or None, default=None
+        Number of threads; None is one, -1 is as many as there are processors. The result does
+        not depend on it.
     verbose : int, default=0
         Show one line of progress when positive.
     callback : callable or None, default=None
@@ -135,6 +138,7 @@ class SPL(StructureLearner):
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
     ):
@@ -146,6 +150,7 @@ class SPL(StructureLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
 

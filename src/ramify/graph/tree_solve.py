@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
-from scipy.sparse.linalg import splu
 
+from .._compat import kernel
 from .._typing import Floats, Ints
 from .laplacian import adjacency
 
@@ -15,7 +14,8 @@ def tree_solver(edges: Ints, weight: float, diagonal: Floats) -> Callable[[Float
     """Factorise P = weight·L + diag(diagonal) over a tree; return the map B ↦ P⁻¹B.
 
     A node is eliminated after all of its children, so that the factor has exactly one
-    off-diagonal entry per edge: nothing fills in.
+    off-diagonal entry per edge: nothing fills in. Nothing is subtracted either, so that no
+    digits are lost however large the weight.
 
     Parameters
     ----------
@@ -35,27 +35,42 @@ def tree_solver(edges: Ints, weight: float, diagonal: Floats) -> Callable[[Float
     >>> solve(np.array([[1.0], [1.0], [1.0]])).ravel()  # L1 = 0
     array([1., 1., 1.])
     """
-    n_nodes = len(diagonal)
-    if weight == 0 or n_nodes == 1:
-        return lambda B: B / diagonal[:, np.newaxis]
-    S = adjacency(edges, n_nodes)
-    leaves_first = breadth_first_order(S, 0, directed=False, return_predecessors=False)[::-1]
-    rank = np.empty(n_nodes, dtype=np.intp)
-    rank[leaves_first] = np.arange(n_nodes)
-    degree = np.asarray(S.sum(axis=1)).ravel()
-    P = adjacency(rank[edges], n_nodes, np.full(len(edges), -weight)) + sparse.diags_array(
-        (weight * degree + diagonal)[leaves_first]
-    )
-    factor = splu(
-        sparse.csc_matrix(P),
-        permc_spec="NATURAL",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    order, parent = breadth_first_order(adjacency(edges, len(diagonal)), 0, directed=False)
+    excess = np.array(diagonal, dtype=np.float64)
+    eliminate(order, parent, weight, excess)
 
     def solve(B: Floats) -> Floats:
-        X = np.empty_like(B, dtype=np.float64)
-        X[leaves_first] = factor.solve(np.ascontiguousarray(B[leaves_first], dtype=np.float64))
+        X = np.array(B, dtype=np.float64, order="C")
+        substitute(order, parent, weight, excess, X)
         return X
 
     return solve
+
+
+@kernel
+def eliminate(order: Ints, parent: Ints, weight: float, excess: Floats) -> None:
+    """Pivots of the elimination from the leaves to the root, less the weight of the edge up.
+
+    A node with excess e passes w − w²/(w + e) = we/(w + e) on to its parent.
+    """
+    for t in range(len(order) - 1, 0, -1):
+        node = order[t]
+        if weight > 0:
+            excess[parent[node]] += weight * (excess[node] / (weight + excess[node]))
+
+
+@kernel
+def substitute(order: Ints, parent: Ints, weight: float, excess: Floats, X: Floats) -> None:
+    """Replace the columns of X by P⁻¹X: up the tree, then down again."""
+    root = order[0]
+    for t in range(len(order) - 1, 0, -1):
+        node = order[t]
+        share = weight / (weight + excess[node])
+        for j in range(X.shape[1]):
+            X[parent[node], j] += share * X[node, j]
+    for j in range(X.shape[1]):
+        X[root, j] /= excess[root]
+    for t in range(1, len(order)):
+        node = order[t]
+        for j in range(X.shape[1]):
+            X[node, j] = (X[node, j] + weight * X[parent[node], j]) / (weight + excess[node])

@@ -5,26 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg, sparse
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
 
-from .._typing import Floats, Ints, Matrix, Sparse
+from .._typing import Floats, Ints
 from ..graph import euclidean_spanning_tree, laplacian, tree_solver
-from ..linalg import Apply, block_cg, top_eigenvectors
+from ..linalg import N_GUARDS, block_cg, top_eigenvectors
 from ..rows import CentredRows
+from .assignments import MAX_DENSE, Assignments, Rows, update_assignments
 from .record import Callback, TreeResult, Watch
-
-# exp(-36) is 2e-16: a centre farther than the nearest one by this many σ (in squared
-# distance) has a weight that double precision cannot tell from zero.
-CUTOFF = 36.0
-# Up to this many centres a matrix of size K×K may be formed and factorised.
-MAX_DENSE = 4000
-# Up to this many centres all distances are computed; beyond, a k-d tree finds the near ones.
-MAX_CDIST = 4000
-# Up to this many centres assignments are dense.
-MIN_SPARSE = 64
-# Assignments of more than this many entries are recomputed instead of kept (256 MiB).
-MAX_KEPT = 2**25
 
 
 def ddrtree(
@@ -75,7 +62,7 @@ def ddrtree(
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
         edges = euclidean_spanning_tree(C)
-        R = update_assignments(Y, Z, C, sigma)
+        R = update_assignments(Y, Z, C, sigma, Y.n_jobs)
         axes, Z, C, captured = update_embedding(Y, axes, C, R, edges, lam, gamma)
         if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
             break
@@ -85,121 +72,14 @@ def ddrtree(
     return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
 
 
-@dataclass(frozen=True)
-class Assignments:
-    """What the updates need of R: its sums over the points, and R itself block by block."""
+def working_bytes(n_rows: int, n_dims: int, n_centers: int, d: int, n_jobs: int) -> int:
+    """Memory that a fit takes at least, besides the data.
 
-    counts: Floats  # Γ = diag(1ᵀR)
-    RtY: Floats  # RᵀY
-    negative_entropy: float  # Σ r log r
-    overlap: Apply  # B ↦ RᵀR·B
-    overlap_matrix: Matrix | None  # RᵀR, where forming it is cheaper than applying it
-    blocks: list[slice]
-    block: Callable[[slice], Matrix]
-
-
-def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> Assignments:
-    """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
-    n_centers = len(C)
-    kdtree = KDTree(C) if n_centers > MAX_CDIST else None
-    blocks = list(Y.blocks(MIN_SPARSE if kdtree else n_centers))
-    kept: dict[int, Matrix] = {}
-    counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
-    overlap_matrix: Matrix | None = None
-    negative_entropy, n_kept, forms_matrix = 0.0, 0, False
-    for rows in blocks:
-        R = assign(Z[rows], C, sigma, kdtree)
-        if rows.start == 0:
-            per_row = R.size / (rows.stop - rows.start)
-            forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
-        if forms_matrix:
-            product = R.T @ R
-            overlap_matrix = product if overlap_matrix is None else overlap_matrix + product
-        counts += np.asarray(R.sum(axis=0)).ravel()
-        RtY += Y.weigh(R, rows)
-        weights = R.data if sparse.issparse(R) else R[R > 0]
-        negative_entropy += float(weights @ np.log(weights))
-        n_kept += R.size
-        if n_kept <= MAX_KEPT:
-            kept[rows.start] = R
-
-    def block(rows: slice) -> Matrix:
-        return kept[rows.start] if rows.start in kept else assign(Z[rows], C, sigma, kdtree)
-
-    def overlap(B: Floats) -> Floats:
-        if overlap_matrix is not None:
-            return np.asarray(overlap_matrix @ B)
-        return np.asarray(sum(R.T @ (R @ B) for R in map(block, blocks)))
-
-    return Assignments(counts, RtY, negative_entropy, overlap, overlap_matrix, blocks, block)
-
-
-def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: float) -> bool:
-    """Whether forming RᵀR costs less than applying R and Rᵀ in every step of the solver.
-
-    Counted in multiplications: a dense product does about 25 in the time in which a sparse
-    one does one; an iteration takes some 100 applications to n_components + 2 columns.
+    The sums RᵀY and RᵀR once for each thread, once in waiting and once in total; some ten
+    arrays of d columns, and guards, for points and centres.
     """
-    if n_centers > MAX_DENSE:
-        return False
-    form = n_points * n_centers * min(n_centers / 25, per_row)
-    return form + n_centers**3 / 75 < 200 * (n_components + 2) * n_points * per_row
-
-
-def assign(Z: Floats, C: Floats, sigma: float, kdtree: KDTree | None = None) -> Matrix:
-    """r_ik ∝ exp(−‖z_i − c_k‖²/σ) (`op:2-R`); one at the nearest centre when σ = 0.
-
-    Entries that cannot be told from zero beside the largest of their row are left out of
-    a sparse result. It is dense where few would be left out. With a k-d tree of the
-    centres, distances to far centres are not computed at all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.solvers.ddrtree import assign
-    >>> assign(np.array([[0.0], [1.0]]), np.array([[0.0], [1.0]]), 1.0).round(3)
-    array([[0.731, 0.269],
-           [0.269, 0.731]])
-    """
-    if sigma == 0:
-        nearest = (kdtree or KDTree(C)).query(Z)[1]
-        ones, rows = np.ones(len(Z)), np.arange(len(Z) + 1)
-        return sparse.csr_array((ones, nearest, rows), shape=(len(Z), len(C)))
-    if kdtree is not None:
-        return assign_sparse(Z, kdtree, sigma)
-    excess = cdist(Z, C, "sqeuclidean")
-    excess -= excess.min(axis=1, keepdims=True)
-    excess /= sigma
-    counts = np.count_nonzero(excess <= CUTOFF, axis=1)
-    if counts.sum() > excess.size / 4 or len(C) <= MIN_SPARSE:
-        R = np.exp(-excess)
-        return R / R.sum(axis=1, keepdims=True)
-    flat = np.flatnonzero(excess <= CUTOFF)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    weights = np.exp(-excess.ravel()[flat])
-    weights /= np.repeat(np.add.reduceat(weights, starts[:-1]), counts)
-    return sparse.csr_array((weights, flat % len(C), starts), shape=(len(Z), len(C)))
-
-
-def assign_sparse(Z: Floats, kdtree: KDTree, sigma: float) -> Sparse:
-    """The rows of R with entries below exp(−36) of the row's largest left out."""
-    n_points, n_centers = len(Z), kdtree.n
-    todo = np.arange(n_points)
-    parts: list[tuple[Ints, Ints, Floats]] = []
-    length = min(16, n_centers)
-    while len(todo):
-        distance, index = kdtree.query(Z[todo], k=np.arange(1, length + 1))
-        excess = (distance**2 - distance[:, :1] ** 2) / sigma
-        done = (excess[:, -1] > CUTOFF) | (length == n_centers)
-        kept = (excess <= CUTOFF) & done[:, np.newaxis]
-        R = np.where(kept, np.exp(-excess), 0.0)
-        R = R / np.maximum(R.sum(axis=1, keepdims=True), 1.0)
-        row, column = np.nonzero(kept)
-        parts.append((todo[row], index[row, column], R[row, column]))
-        todo = todo[~done]
-        length = min(2 * length, n_centers)
-    row, column, value = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return sparse.csr_array((value, (row, column)), shape=(n_points, n_centers))
+    sums = n_centers * n_dims + (n_centers**2 if n_centers <= MAX_DENSE else 0)
+    return 8 * (sums * (n_jobs + 2) + 10 * (n_rows + n_centers) * (d + N_GUARDS))
 
 
 @dataclass(frozen=True)
@@ -226,50 +106,55 @@ def update_embedding(
 
     With P = λ/γ·L + Γ and M = (1+γ)/γ·P − RᵀR (`lemma:psd`),
 
-        YᵀQY = [YᵀY + (RᵀY)ᵀM⁻¹(RᵀY)]/(1+γ),   Z = [YW + R·M⁻¹(RᵀY)W]/(1+γ),   C = P⁻¹RᵀZ.
+        YᵀQY = [YᵀY + (RᵀY)ᵀM⁻¹(RᵀY)]/(1+γ),   Z = [YW + R·A]/(1+γ),   C = P⁻¹RᵀZ = A/γ
 
-    At the minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
+    where A = M⁻¹(RᵀY)W; the last equation holds because RᵀR·A = (1+γ)/γ·PA − (RᵀY)W. At the
+    minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
     the fourth value returned.
     """
     d = C.shape[1]
     # A centre that nobody uses, with no tree to hold it, stays where it is in the data space.
     unused = (R.counts == 0) & (lam == 0)
-    solve_P, solve_M = centre_solvers(R, R.counts + unused, edges, lam, gamma)
+    solve_M = centre_solver(R, R.counts + unused, edges, lam, gamma)
     solved: list[Floats] = []
 
-    def apply(V: Floats) -> Floats:
+    def apply(V: Floats, accuracy: float) -> Floats:
         guess = axes.solved if not solved else None
-        solved.append(solve_M(R.RtY @ V, guess))
+        solved.append(solve_M(R.RtY @ V, guess, accuracy))
         return (Y.apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
 
     values, block, coefficients = top_eigenvectors(apply, axes.block, d)
     A_block = np.hstack(solved) @ coefficients
     W, A = block[:, :d], A_block[:, :d]  # A = M⁻¹(RᵀY)W
     Z = np.empty((Y.n_rows, d))
-    for rows in R.blocks:
-        Z[rows] = (Y.project(W, rows) + R.block(rows) @ A) / (1 + gamma)
-    RtZ = (R.RtY @ W + R.overlap(A)) / (1 + gamma)
+
+    def place(rows: slice, R_rows: Rows) -> None:
+        Z[rows] = (Y.project(W, rows) + R_rows @ A) / (1 + gamma)
+
+    R.for_each(place)
     held = unused[:, np.newaxis] * (C @ (axes.block[:, :d].T @ W))
-    return Axes(block, A_block), Z, solve_P(RtZ + held), float(values.sum())
+    return Axes(block, A_block), Z, A / gamma + held, float(values.sum())
 
 
-def centre_solvers(
+def centre_solver(
     R: Assignments, counts: Floats, edges: Ints, lam: float, gamma: float
-) -> tuple[Apply, Callable[[Floats, Floats | None], Floats]]:
-    """Maps B ↦ P⁻¹B and (B, guess) ↦ M⁻¹B.
+) -> Callable[[Floats, Floats | None, float], Floats]:
+    """Map (B, guess, accuracy) ↦ M⁻¹B.
 
-    RᵀR ⪯ Γ ⪯ P, so the eigenvalues of P⁻¹M lie in [1/γ, (1+γ)/γ] whatever the data: with P, a
-    tree plus a diagonal that is solved exactly, conjugate gradients need few steps.
+    Rows of R sum to one, hence 0 ⪯ Γ − RᵀR ⪯ Γ. With Γ in the place of RᵀR, M becomes
+    T = (1+γ)/γ·λ/γ·L + Γ/γ, a tree plus a diagonal that is solved exactly. The eigenvalues of
+    T⁻¹M lie in [1, 1+γ] whatever the data, most of them near 1, because RᵀR averages over
+    neighbours: conjugate gradients need few steps.
     """
-    solve_P = tree_solver(edges, lam / gamma, counts)
-    P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
-    weighted = (1 + gamma) / gamma * P
-    if R.overlap_matrix is None:
+    a = (1 + gamma) / gamma
+    if R.overlap_matrix is not None:
+        P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
+        factor = linalg.cho_factor((a * P).toarray() - R.overlap_matrix, overwrite_a=True)
+        return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
+    M_tree = a * lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(a * counts)
+    precondition = tree_solver(edges, a * lam / gamma, counts / gamma)
 
-        def apply_M(V: Floats) -> Floats:
-            return weighted @ V - R.overlap(V)
+    def apply_M(V: Floats) -> Floats:
+        return M_tree @ V - R.overlap(V)
 
-        return solve_P, lambda B, guess: block_cg(apply_M, B, solve_P, guess=guess)
-    M = weighted.toarray() - R.overlap_matrix
-    factor = linalg.cho_factor(M, overwrite_a=True)
-    return solve_P, lambda B, guess: linalg.cho_solve(factor, B)
+    return lambda B, guess, accuracy: block_cg(apply_M, B, precondition, guess=guess, rtol=accuracy)

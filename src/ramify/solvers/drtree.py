@@ -68,7 +68,7 @@ def update_embedding(
     solve = tree_solver(edges, lam, np.ones(Y.n_rows))
     solved: list[Floats] = []
 
-    def apply(V: Floats) -> Floats:
+    def apply(V: Floats, accuracy: float) -> Floats:
         solved.append(solve(Y.project(V)))
         return Y.weigh(solved[-1]).T
 

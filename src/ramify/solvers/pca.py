@@ -33,7 +33,7 @@ def principal_axes(Y: CentredRows, n_components: int) -> tuple[Floats, int]:
         values, W = values[::-1], W[:, ::-1]
     else:
         start = complete_basis(np.empty((Y.n_dims, 0)), n_kept)
-        values, W, _ = top_eigenvectors(Y.apply_gram, start, n_kept)
+        values, W, _ = top_eigenvectors(lambda V, _: Y.apply_gram(V), start, n_kept)
         W = W[:, :n_kept]
     rank = int((values > RANK_RTOL * max(values[0], 0.0)).sum())
     return np.ascontiguousarray(W), rank
@@ -60,7 +60,8 @@ def n_components_for(Y: CentredRows, fraction: float) -> int:
     start: Floats = np.empty((Y.n_dims, 0))
     while True:
         size = min(size, limit)
-        values, start, _ = top_eigenvectors(Y.apply_gram, complete_basis(start, size), size)
+        start = complete_basis(start, size)
+        values, start, _ = top_eigenvectors(lambda V, _: Y.apply_gram(V), start, size)
         kept = np.cumsum(np.maximum(values, 0.0)) / max(Y.energy, np.finfo(float).tiny)
         if kept[-1] > fraction or size == limit:
             return int(min(np.searchsorted(kept, fraction, side="right") + 1, size))
