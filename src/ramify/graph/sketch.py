@@ -10,6 +10,7 @@ more than the coefficients of the conjugate gradients that find x: they are the 
 Q for the start b, which gives the quadratic form by Gauss quadrature.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,6 @@ from scipy import linalg, sparse
 from .._compat import kernel
 from .._typing import Floats, Ints, Sparse
 from ..parallel import ordered_map
-from .inverse import Solve
 from .laplacian import adjacency
 
 # Columns that are solved for together, by one thread: as many as fill a line of memory.
@@ -77,15 +77,14 @@ def conjugate_gradients(Q: ScaledLaplacian, B: Floats, *, rtol: float) -> tuple[
     return X / root, Recurrence(energy, np.reshape(alphas, shape), np.reshape(betas, shape))
 
 
-def laplacian_solver(Q: ScaledLaplacian, *, rtol: float, n_jobs: int = 1) -> Solve:
-    """The map B ↦ Q⁻¹B, by conjugate gradients on a few columns at a time."""
+def laplacian_solver(Q: ScaledLaplacian, *, n_jobs: int = 1) -> Callable[[Floats, float], Floats]:
+    """The map from B and an accuracy to Q⁻¹B, by conjugate gradients on a few columns at a time."""
 
-    def solve(B: Floats) -> Floats:
+    def solve(B: Floats, rtol: float) -> Floats:
         blocks = np.array_split(B, range(BLOCK, B.shape[1], BLOCK), axis=1)
-        solutions = ordered_map(
-            lambda block: conjugate_gradients(Q, block, rtol=rtol)[0], blocks, n_jobs
+        return np.hstack(
+            ordered_map(lambda block: conjugate_gradients(Q, block, rtol=rtol)[0], blocks, n_jobs)
         )
-        return np.hstack(solutions)
 
     return solve
 

@@ -1,7 +1,9 @@
 """SPL: structured projection learning, solved to its global optimum (`op:ebi-SW`)."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -15,8 +17,10 @@ from .record import Callback, Progress
 # With no slack a distance of zero would need an infinite weight: this part of the median
 # squared distance stands in for it.
 ZERO_DISTANCE = 1e-4
-# Q⁻¹Y is computed up to this many numbers; beyond, Q⁻¹ meets only as many columns as it must.
-MAX_SOLVED = 2**25
+# Steps from within twice the root of a cubic to the last digit.
+N_NEWTON = 8
+# Q⁻¹Y is computed up to this many numbers and columns; beyond, Q⁻¹ meets as few as it can.
+MAX_SOLVED, MAX_GRAM = 2**25, 1024
 
 
 @dataclass(frozen=True)
@@ -66,40 +70,80 @@ def evaluate(problem: SPLProblem, s: Floats, invert: Invert | None = None) -> SP
 
     `invert` is the way to the entries of Q⁻¹ that this needs, by default a dense one.
     """
-    Y, d, gamma = problem.Y, problem.n_components, problem.gamma
-    i, j = problem.edges[:, 0], problem.edges[:, 1]
+    Y, d = problem.Y, problem.n_components
     if invert is None:
         invert = dense_inverse(problem.edges, len(Y))
     logdet, diagonal, resistance, solve = invert(s, problem.ridge)
 
-    W, captured = leading_subspace(Y, solve, min(d, Y.shape[1]))
-    QinvYW = solve(Y @ W)
-    moved = QinvYW[i] - QinvYW[j]
-    spread = np.einsum("ij,ij->i", moved, moved)
-    expected = d / 4 * resistance + gamma**2 / 16 * spread
-    objective = (
-        d / 2 * logdet
-        - 2 * float(problem.phi @ s)
-        - float(s @ s) / (2 * problem.slack)
-        - gamma**2 / 8 * captured
-    )
+    return assemble(problem, s, logdet, float(diagonal.sum()), resistance, projection(Y, solve, d))
+
+
+def assemble(
+    problem: SPLProblem,
+    s: Floats,
+    logdet: float,
+    trace: float,
+    resistance: Floats,
+    projected: "Projection",
+) -> SPLState:
+    """Objective and gradient from what is known of Q⁻¹."""
+    d, gamma = problem.n_components, problem.gamma
+    W, QinvYW, captured, _ = projected
+    expected = d / 4 * resistance + gamma**2 / 16 * squared_distances(QinvYW, problem.edges)
+    objective = structure_terms(problem, s, logdet) - gamma**2 / 8 * captured
     gradient = 2 * (expected - problem.phi) - s / problem.slack
-    trace = float(diagonal.sum())
     return SPLState(
         s, objective, gradient, logdet, trace, resistance, W, QinvYW, captured, expected
     )
 
 
-def leading_subspace(Y: Floats, solve: Solve, d: int) -> tuple[Floats, float]:
-    """Top-d eigenvectors of YᵀQ⁻¹Y and the sum of their eigenvalues."""
+def structure_terms(problem: SPLProblem, s: Floats, logdet: float) -> float:
+    """The objective without its data term."""
+    costs = 2 * float(problem.phi @ s) + float(s @ s) / (2 * problem.slack)
+    return problem.n_components / 2 * logdet - costs
+
+
+class Projection(NamedTuple):
+    """W at its optimum for a given Q."""
+
+    W: Floats  # top-d eigenvectors of YᵀQ⁻¹Y
+    QinvYW: Floats
+    captured: float  # the sum of their eigenvalues
+    basis: Floats  # W and guards: where to start for a nearby Q
+
+
+def projection(Y: Floats, solve: Solve, d: int) -> Projection:
+    """W from Q⁻¹Y or, where that is large, from Q⁻¹ times a few columns at a time."""
     D = Y.shape[1]
-    if Y.size > MAX_SOLVED and 8 * d < D:
+    d = min(d, D)
+    if 8 * d < D and (Y.size > MAX_SOLVED or D > MAX_GRAM):
         start = complete_basis(np.zeros((D, 0)), d)
-        values, W, _ = top_eigenvectors(lambda V: Y.T @ solve(Y @ V), start, d)
-        return W[:, :d], float(values.sum())
-    T = Y.T @ solve(Y)
+        return tracked_projection(Y, lambda B, _: solve(B), d, start)
+    QinvY = solve(Y)
+    T = Y.T @ QinvY
     values, W = linalg.eigh((T + T.T) / 2, subset_by_index=(D - d, D - 1))
-    return W[:, ::-1], float(values.sum())
+    W = W[:, ::-1]
+    return Projection(W, QinvY @ W, float(values.sum()), W)
+
+
+def tracked_projection(
+    Y: Floats,
+    solve: Callable[[Floats, float], Floats],
+    d: int,
+    start: Floats,
+    *,
+    rtol: float = 1e-10,
+) -> Projection:
+    """W by iterations from `start`; `solve` takes a right-hand side and an accuracy."""
+    solutions = []
+
+    def apply(V: Floats, accuracy: float) -> Floats:
+        solutions.append(solve(Y @ V, accuracy))
+        return Y.T @ solutions[-1]
+
+    values, basis, coefficients = top_eigenvectors(apply, start, d, rtol=rtol)
+    QinvYW = np.hstack(solutions) @ coefficients[:, :d]
+    return Projection(basis[:, :d], QinvYW, float(values.sum()), basis)
 
 
 def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
@@ -170,6 +214,7 @@ class SPLResult:
     change: float
     converged: bool
     criterion: str = "certified distance to the optimum"
+    objective_error: float = 0.0  # standard error of the objective, where it is an estimate
 
 
 def spl(
@@ -219,7 +264,7 @@ def spl(
         nonlocal gap, relative
         assert best is not None
         gap = optimality_gap(problem, best)
-        relative = gap / gap_scale(problem, best)
+        relative = gap / gap_scale(problem, best.s, best.logdet)
         history.append(best.objective)
         if callback is not None:
             elapsed = time.perf_counter() - start_time
@@ -263,15 +308,14 @@ def without_zero_distances(problem: SPLProblem) -> SPLProblem:
     return replace(problem, phi=np.where(zero, ZERO_DISTANCE * (median or 1.0), problem.phi))
 
 
-def gap_scale(problem: SPLProblem, state: SPLState) -> float:
+def gap_scale(problem: SPLProblem, s: Floats, logdet: float) -> float:
     """What a gap is measured against: the larger of |f| without its data term and dN/2.
 
     The data term grows with the units of the data and with a single outlier; beside it,
     any gap might look small.
     """
-    s, half = state.s, problem.n_components / 2
-    rest = half * state.logdet - 2 * float(problem.phi @ s) - float(s @ s) / (2 * problem.slack)
-    return max(abs(rest), half * len(problem.Y))
+    half = problem.n_components / 2
+    return max(abs(structure_terms(problem, s, logdet)), half * len(problem.Y))
 
 
 def start(problem: SPLProblem) -> Floats:
@@ -288,8 +332,7 @@ def start(problem: SPLProblem) -> Floats:
 def is_zero_optimal(problem: SPLProblem) -> bool:
     """Whether at s = 0, where X is a multiple of the principal components, no edge is too long."""
     Y, d, c = problem.Y, problem.n_components, problem.ridge
-    W, _ = leading_subspace(Y, lambda B: B, min(d, Y.shape[1]))
-    spread = squared_distances(Y @ W, problem.edges)
+    spread = squared_distances(projection(Y, lambda B: B, d).QinvYW, problem.edges)
     expected = d / (2 * c) + (problem.gamma / (4 * c)) ** 2 * spread
     return bool((expected <= problem.phi).all())
 
@@ -299,11 +342,20 @@ def edge_share(problem: SPLProblem) -> float:
     return (len(problem.Y) - 1) / max(len(problem.phi), 1)
 
 
-def maximise_edgewise(a: Floats, phi: Floats, slack: float) -> Floats:
-    """Maximiser over s > 0 of a·log s − 2φs − s²/(2·slack)."""
-    if np.isinf(slack):
-        return a / (2 * phi)
-    return a / (phi + np.hypot(phi, np.sqrt(a / slack)))
+def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None = None) -> Floats:
+    """Maximiser over s > 0 of a·log s − κ/s − 2φs − s²/(2·slack), with κ = 0 if not given."""
+    s = a / (2 * phi) if np.isinf(slack) else a / (phi + np.hypot(phi, np.sqrt(a / slack)))
+    if kappa is None:
+        return s
+    # The root of s³/slack + 2φs² − as − κ, which is convex. It lies between the larger of the
+    # roots without κ and without a, and their sum: from there Newton's steps lead down to it.
+    with np.errstate(divide="ignore"):
+        s = s + np.fmin(np.sqrt(kappa / (2 * phi)), np.cbrt(kappa * slack))
+    for _ in range(N_NEWTON):
+        value = ((s / slack + 2 * phi) * s - a) * s - kappa
+        slope = (3 * s / slack + 4 * phi) * s - a
+        s = s - np.divide(value, slope, out=np.zeros_like(s), where=slope > 0)
+    return s
 
 
 def squared_distances(Y: Floats, edges: Ints) -> Floats:
