@@ -18,6 +18,8 @@ from ramify.neighbors import neighbor_edges
 from .. import oracles
 from .test_dissection import grid, random_edges
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def ring(n):
     return np.sort(np.column_stack([np.arange(n), np.roll(np.arange(n), 1)]), axis=1)

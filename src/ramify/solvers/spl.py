@@ -349,7 +349,7 @@ def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None
         return s
     # The root of s³/slack + 2φs² − as − κ, which is convex. It lies between the larger of the
     # roots without κ and without a, and their sum: from there Newton's steps lead down to it.
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         s = s + np.fmin(np.sqrt(kappa / (2 * phi)), np.cbrt(kappa * slack))
     for _ in range(N_NEWTON):
         value = ((s / slack + 2 * phi) * s - a) * s - kappa
