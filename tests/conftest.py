@@ -6,6 +6,7 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 import numpy as np
 import pytest
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 settings.register_profile("ramify", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ramify")
@@ -14,6 +15,13 @@ settings.load_profile("ramify")
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """As in a fit: threads of the linear algebra only get in each other's way on small arrays."""
+    with threadpool_limits(limits=1):
+        yield
 
 
 def branching(n_samples, n_features, *, noise=0.25, n_branches=3, seed=0):

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from ramify.neighbors import graph_edges, neighbor_edges
+import ramify.neighbors
+from ramify.neighbors import (
+    along_principal_axes,
+    fraction_within,
+    graph_edges,
+    neighbor_edges,
+)
 
 
 def brute_force(X, n_neighbors):
@@ -113,3 +119,48 @@ def test_graph_edges_of_any_entries_are_their_sorted_pairs(entries):
     graph = sparse.coo_array((np.ones(len(index)), index.T), shape=(10, 10))
     expected = sorted({(min(i, j), max(i, j)) for i, j in entries if i != j})
     assert graph_edges(graph).tolist() == [list(edge) for edge in expected]
+
+
+@pytest.fixture(params=["products", "tree"])
+def blocked(request, monkeypatch):
+    """As if a few dozen samples were many, with either kind of search."""
+    monkeypatch.setattr(ramify.neighbors, "MIN_BLOCKED", 10)
+    monkeypatch.setattr(ramify.neighbors, "BLOCK", 16)
+    monkeypatch.setattr(ramify.neighbors, "N_PILOTS", 5)
+    fraction = {"products": -1.0, "tree": 2.0}[request.param]
+    monkeypatch.setattr(ramify.neighbors, "MAX_FRACTION", fraction)
+
+
+@pytest.mark.parametrize("n_neighbors", [1, 4, 39])
+@pytest.mark.parametrize("n_features", [3, 20])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_neighbours_of_many_samples_match_brute_force(
+    blocked, n_neighbors, n_features, container, rng
+):
+    X = rng.normal(size=(41, n_features))
+    for n_jobs in (1, 2):
+        edges = neighbor_edges(container(X), n_neighbors, n_jobs)
+        assert edges.tolist() == [list(edge) for edge in brute_force(X, n_neighbors)]
+
+
+@pytest.mark.parametrize("n_features", [2, 20])
+def test_duplicates_among_many_samples_have_no_loops(blocked, n_features, rng):
+    site = np.repeat(np.arange(8), 5)
+    X = 100 * rng.normal(size=(8, n_features))[site]
+    edges = neighbor_edges(X, 3)
+    assert (edges[:, 0] < edges[:, 1]).all()
+    assert (site[edges[:, 0]] == site[edges[:, 1]]).all()
+    assert (np.bincount(edges.ravel(), minlength=40) >= 3).all()
+
+
+def test_leading_axes_tell_points_of_a_surface_apart_but_not_points_of_a_cloud(rng):
+    flat = np.zeros((3000, 30))
+    flat[:, :2] = rng.uniform(size=(3000, 2))
+    cloud = rng.normal(size=(3000, 30))
+    fractions = []
+    for X in (flat, cloud):
+        rotated = along_principal_axes(X - X.mean(axis=0))
+        reach = np.sort(cdist(rotated[:5], rotated), axis=1)[:, 10]
+        fractions.append(fraction_within(rotated, slice(5), reach))
+    assert fractions[0] < 0.01
+    assert fractions[1] > 0.5

@@ -7,9 +7,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
@@ -23,10 +24,10 @@ from ..solvers.spl import (
     edge_share,
     maximise_edgewise,
     posterior_covariance,
-    spl,
     squared_distances,
     without_zero_distances,
 )
+from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
 from ._base import StructureLearner
 
 
@@ -41,8 +42,8 @@ class SPL(StructureLearner):
 
     over q, slacks ξ and orthonormal W (`op:ebi-W` of the paper). The dual variables are the
     weights of a sparse graph; the dual `op:ebi-SW` is concave and is solved to its global
-    optimum, with a certificate. Choose it for curves, rings and skeletons of any shape; for
-    an explicit tree choose `DDRTree`.
+    optimum, with a certificate, or approximated where that would take too long. Choose it for
+    curves, rings and skeletons of any shape; for an explicit tree choose `DDRTree`.
 
     Parameters
     ----------
@@ -63,13 +64,24 @@ class SPL(StructureLearner):
         median squared distance of neighbours n_components/40, and breaks ties between
         neighbours in the same way in all units, so that results do not depend on the units
         of the data. None is 1, the paper's raw model, with scikit-learn's neighbours.
+    solver : {"auto", "exact", "sparse", "sketch"}, default="auto"
+        "exact" inverts a dense matrix of n_samples × n_samples. "sparse" finds the same optimum
+        and the same proof without such a matrix, by nested dissection of the neighbour graph:
+        near-linear in time and memory where the samples lie near a curve or a surface, up to
+        hundreds of thousands of them. "sketch" estimates the resistances of the edges from
+        random vectors, in linear time whatever the graph; it ends some tenths of a percent
+        short of the optimum and proves nothing. "auto" takes "exact" for a few hundred
+        samples, then "sparse" while an iteration takes about ten seconds or, with many samples,
+        not many times as long as the sketch would, and "sketch" beyond.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6
         Stop when the optimum is proven to be no farther than ``tol``, relative to the larger
-        of |objective| (without its data term) and n_components·n_samples/2.
+        of |objective| (without its data term) and n_components·n_samples/2. A sketch stops
+        when an iteration changes the objective by no more than the larger of ``tol`` and 1e-5,
+        relative to the same, by an estimate.
     random_state : int, RandomState or None, default=None
-        Accepted for uniformity; the method uses no random numbers.
+        Seed of the sketch's random vectors; the other solvers use no random numbers.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it.
@@ -89,20 +101,28 @@ class SPL(StructureLearner):
         skeleton is zero along them.
     mean_ : array of shape (n_features,)
     graph_ : sparse array of shape (n_samples, n_samples)
-        Learned weights S, positive on the active edges (of the data times ``scale_``).
+        Learned weights S, positive on the active edges (of the data times ``scale_``). After a
+        sketch, edges that should be inactive have small weights, not zero.
     edges_ : array of shape (n_edges, 2)
         All candidate edges, active or not.
     scale_ : float
         Factor by which the data were multiplied.
+    solver_ : str
+        The solver that was used: "exact", "sparse" or "sketch".
     objective_ : float
-        The dual objective `op:ebi-SW`, up to a constant, to be maximised.
+        The dual objective `op:ebi-SW`, up to a constant, to be maximised; an estimate after a
+        sketch.
+    objective_error_ : float
+        Standard error of ``objective_``: zero but for a sketch.
     objective_history_ : array of shape (n_iter_ + 1,)
-        Its best value at the start and after each iteration.
+        Its best value at the start and after each iteration. In a sketch, estimates of its
+        value in each iteration and, last, at the average of the iterations, which is the result.
     optimality_gap_ : float
-        Proven upper bound on how far ``objective_`` is from the global optimum.
+        Proven upper bound on how far ``objective_`` is from the global optimum; NaN after a
+        sketch.
     edge_violation_ : float
         Largest amount by which E‖x_i − x_j‖² exceeds ‖y_i − y_j‖² + ξ_ij on any edge, in squared
-        units of the data; zero at the exact optimum.
+        units of the data; zero at the exact optimum, NaN after a sketch.
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of the objective and its gradient.
     converged_ : bool
@@ -125,6 +145,7 @@ class SPL(StructureLearner):
         "C": [Interval(Real, 0, None, closed="right")],
         "gamma": [Interval(Real, 0, 1e12, closed="both")],
         "scale": [Interval(Real, 1e-100, 1e100, closed="both"), StrOptions({"auto"}), None],
+        "solver": [StrOptions({"auto", "exact", "sparse", "sketch"})],
     }
 
     def __init__(
@@ -135,6 +156,7 @@ class SPL(StructureLearner):
         C: float = 1e3,
         gamma: float = 1e-3,
         scale: float | str | None = "auto",
+        solver: str = "auto",
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -147,6 +169,7 @@ class SPL(StructureLearner):
         self.C = C
         self.gamma = gamma
         self.scale = scale
+        self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -170,47 +193,57 @@ class SPL(StructureLearner):
         self
         """
         X = self._validated(X)
-        n_samples = X.shape[0]
-        self._remember_rows(X)
+        n_samples, n_jobs = X.shape[0], effective_n_jobs(self.n_jobs)
         order = canonical_order(X)
         with threadpool_limits(limits=1):
-            Y = CentredRows(X[order])
+            Y = CentredRows(X[order], n_jobs=n_jobs)
             d = self._resolve_n_components(Y)
             edges = self._candidate_edges(X, order, neighbors)
             points = Y.dense(slice(None))
             phi = squared_distances(points, edges)
-            self.scale_ = self._resolve_scale(phi, d)
+            scale = self._resolve_scale(phi, d)
             problem = without_zero_distances(
                 SPLProblem(
-                    points * self.scale_,
-                    edges,
-                    phi * self.scale_**2,
-                    d,
-                    float(self.gamma),
-                    float(self.C),
+                    points * scale, edges, phi * scale**2, d, float(self.gamma), float(self.C)
                 )
             )
+            path = self._choose_path(Y, problem)
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
             result = self._run(
-                lambda report: spl(problem, max_iter=self.max_iter, tol=self.tol, callback=report)
+                lambda report: solve_spl(
+                    problem,
+                    path,
+                    max_iter=self.max_iter,
+                    tol=self.tol,
+                    rng=np.random.default_rng(seed),
+                    n_jobs=n_jobs,
+                    callback=report,
+                )
             )
             state = result.state
             rank = max(principal_axes(Y, d)[1], 1)
             signs = self._set_axes(Y, state.W[:, :rank], d, X.dtype)
             Z: Floats = np.zeros((n_samples, d))
-            Z[:, :rank] = problem.ridge * state.QinvYW[:, :rank] * signs / self.scale_
+            Z[:, :rank] = problem.ridge * state.QinvYW[:, :rank] * signs / scale
             if self.gamma > 0:
                 embedding = self.gamma / (self.gamma + 1) * Z
+            elif path.name == "exact":
+                embedding = kernel_pca(posterior_covariance(problem, state.s), d) / scale
             else:
-                embedding = kernel_pca(posterior_covariance(problem, state.s), d) / self.scale_
+                embedding = kernel_pca_scores(problem, path, state.s, n_jobs=n_jobs) / scale
+        self._remember_rows(X)
         self.skeleton_, self.embedding_ = np.empty((2, n_samples, d), dtype=X.dtype)
         self.skeleton_[order], self.embedding_[order] = Z, embedding
         active = state.s > 0
         self.edges_ = relabel(edges, order)
         self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
+        self.scale_, self.solver_ = scale, path.name
         self.n_evaluations_ = result.n_evaluations
-        self.optimality_gap_ = result.gap
+        self.objective_error_, self.optimality_gap_ = result.objective_error, result.gap
+        # The largest of a sketch's noisy estimates would say more about their noise.
         violation = state.expected - problem.phi - state.s / (2 * problem.slack)
-        self.edge_violation_ = np.max(violation, initial=0.0) / self.scale_**2
+        largest = np.nan if path.name == "sketch" else float(np.max(violation, initial=0.0))
+        self.edge_violation_ = largest / scale**2
         self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples))
         self._search.fit(X if sparse.issparse(X) else X - self.mean_)
         self._searches_sparse = sparse.issparse(X)
@@ -218,6 +251,18 @@ class SPL(StructureLearner):
         if not active.any():
             self._warn_inactive(problem)
         return self
+
+    def _choose_path(self, Y: CentredRows, problem: SPLProblem) -> Path:
+        """The way to solve it, if it fits into memory."""
+        path = choose_path(problem, self.solver)
+        remedy = {
+            "exact": "set solver='auto'",
+            "sparse": "set solver='sketch'",
+            "sketch": "lower n_neighbors or take fewer samples",
+        }
+        needed = spl_bytes(path, len(problem.Y), problem.Y.shape[1], len(problem.edges))
+        self._check_memory(Y, needed, remedy[path.name])
+        return path
 
     def _candidate_edges(self, X: Matrix, order: Ints, neighbors: Sparse | None) -> Ints:
         """Edges between the rows of X[order].
@@ -229,10 +274,11 @@ class SPL(StructureLearner):
             edges = graph_edges(check_neighbors(neighbors, X.shape[0]))
             return relabel(edges, np.argsort(order))
         check_n_neighbors(self.n_neighbors, X.shape[0])
+        n_jobs = effective_n_jobs(self.n_jobs)
         if isinstance(self.scale, str):
             dense = X.toarray() if sparse.issparse(X) else X
-            return neighbor_edges(unit_free(dense)[order], self.n_neighbors)
-        return relabel(neighbor_edges(X, self.n_neighbors), np.argsort(order))
+            return neighbor_edges(unit_free(dense)[order], self.n_neighbors, n_jobs)
+        return relabel(neighbor_edges(X, self.n_neighbors, n_jobs), np.argsort(order))
 
     def _resolve_scale(self, phi: Floats, n_components: int) -> float:
         if self.scale is None:

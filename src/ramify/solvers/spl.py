@@ -1,18 +1,26 @@
 """SPL: structured projection learning, solved to its global optimum (`op:ebi-SW`)."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
 
 from .._typing import Floats, Ints
 from ..graph import laplacian
+from ..graph.inverse import Invert, Solve, dense_inverse
+from ..linalg import complete_basis, top_eigenvectors
 from .record import Callback, Progress
 
 # With no slack a distance of zero would need an infinite weight: this part of the median
 # squared distance stands in for it.
 ZERO_DISTANCE = 1e-4
+# Steps from within twice the root of a cubic to the last digit.
+N_NEWTON = 8
+# Q⁻¹Y is computed up to this many numbers and columns; beyond, Q⁻¹ meets as few as it can.
+MAX_SOLVED, MAX_GRAM = 2**25, 1024
 
 
 @dataclass(frozen=True)
@@ -52,51 +60,90 @@ class SPLState:
     expected: Floats  # E‖x_i − x_j‖² under the posterior
 
 
-def evaluate(problem: SPLProblem, s: Floats) -> SPLState:
+def evaluate(problem: SPLProblem, s: Floats, invert: Invert | None = None) -> SPLState:
     """Objective of `op:ebi-SW` and its gradient (`eq:subgradient`), with W at its optimum.
 
     f(s) = d/2·logdet Q − 2Σφ_e s_e − Σs_e²/(2·slack) − γ²/8·(d largest eigenvalues of YᵀQ⁻¹Y)
 
     which equals the paper's up to the constant d/2·N·log 4. The derivative by s_e is
     2(E‖x_i − x_j‖² − φ_e − ξ_e), with the slack ξ_e = s_e/(2·slack) of `prop:ebi-W`.
-    """
-    Y, d, gamma = problem.Y, problem.n_components, problem.gamma
-    i, j = problem.edges[:, 0], problem.edges[:, 1]
-    n = len(Y)
-    Q = np.zeros((n, n))
-    Q[i, j] = Q[j, i] = -s
-    Q[np.diag_indices(n)] = problem.ridge - Q.sum(axis=1)
-    factor = linalg.cholesky(Q, lower=True, overwrite_a=True, check_finite=False)
-    logdet = 2 * float(np.log(np.diag(factor)).sum())
-    Qinv, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=True)
-    Qinv = np.tril(Qinv) + np.tril(Qinv, -1).T
-    diagonal = np.diag(Qinv)
-    resistance = diagonal[i] + diagonal[j] - 2 * Qinv[i, j]
 
-    W, captured = leading_subspace(Y, Qinv @ Y, min(d, Y.shape[1]))
-    QinvYW = Qinv @ (Y @ W)
-    moved = QinvYW[i] - QinvYW[j]
-    spread = np.einsum("ij,ij->i", moved, moved)
-    expected = d / 4 * resistance + gamma**2 / 16 * spread
-    objective = (
-        d / 2 * logdet
-        - 2 * float(problem.phi @ s)
-        - float(s @ s) / (2 * problem.slack)
-        - gamma**2 / 8 * captured
-    )
+    `invert` is the way to the entries of Q⁻¹ that this needs, by default a dense one.
+    """
+    Y, d = problem.Y, problem.n_components
+    if invert is None:
+        invert = dense_inverse(problem.edges, len(Y))
+    logdet, diagonal, resistance, solve = invert(s, problem.ridge)
+
+    return assemble(problem, s, logdet, float(diagonal.sum()), resistance, projection(Y, solve, d))
+
+
+def assemble(
+    problem: SPLProblem,
+    s: Floats,
+    logdet: float,
+    trace: float,
+    resistance: Floats,
+    projected: "Projection",
+) -> SPLState:
+    """Objective and gradient from what is known of Q⁻¹."""
+    d, gamma = problem.n_components, problem.gamma
+    W, QinvYW, captured, _ = projected
+    expected = d / 4 * resistance + gamma**2 / 16 * squared_distances(QinvYW, problem.edges)
+    objective = structure_terms(problem, s, logdet) - gamma**2 / 8 * captured
     gradient = 2 * (expected - problem.phi) - s / problem.slack
-    trace = float(diagonal.sum())
     return SPLState(
         s, objective, gradient, logdet, trace, resistance, W, QinvYW, captured, expected
     )
 
 
-def leading_subspace(Y: Floats, QinvY: Floats, d: int) -> tuple[Floats, float]:
-    """Top-d eigenvectors of YᵀQ⁻¹Y and the sum of their eigenvalues."""
+def structure_terms(problem: SPLProblem, s: Floats, logdet: float) -> float:
+    """The objective without its data term."""
+    costs = 2 * float(problem.phi @ s) + float(s @ s) / (2 * problem.slack)
+    return problem.n_components / 2 * logdet - costs
+
+
+class Projection(NamedTuple):
+    """W at its optimum for a given Q."""
+
+    W: Floats  # top-d eigenvectors of YᵀQ⁻¹Y
+    QinvYW: Floats
+    captured: float  # the sum of their eigenvalues
+    basis: Floats  # W and guards: where to start for a nearby Q
+
+
+def projection(Y: Floats, solve: Solve, d: int) -> Projection:
+    """W from Q⁻¹Y or, where that is large, from Q⁻¹ times a few columns at a time."""
     D = Y.shape[1]
+    d = min(d, D)
+    if 8 * d < D and (Y.size > MAX_SOLVED or D > MAX_GRAM):
+        start = complete_basis(np.zeros((D, 0)), d)
+        return tracked_projection(Y, lambda B, _: solve(B), d, start)
+    QinvY = solve(Y)
     T = Y.T @ QinvY
     values, W = linalg.eigh((T + T.T) / 2, subset_by_index=(D - d, D - 1))
-    return W[:, ::-1], float(values.sum())
+    W = W[:, ::-1]
+    return Projection(W, QinvY @ W, float(values.sum()), W)
+
+
+def tracked_projection(
+    Y: Floats,
+    solve: Callable[[Floats, float], Floats],
+    d: int,
+    start: Floats,
+    *,
+    rtol: float = 1e-10,
+) -> Projection:
+    """W by iterations from `start`; `solve` takes a right-hand side and an accuracy."""
+    solutions = []
+
+    def apply(V: Floats, accuracy: float) -> Floats:
+        solutions.append(solve(Y @ V, accuracy))
+        return Y.T @ solutions[-1]
+
+    values, basis, coefficients = top_eigenvectors(apply, start, d, rtol=rtol)
+    QinvYW = np.hstack(solutions) @ coefficients[:, :d]
+    return Projection(basis[:, :d], QinvYW, float(values.sum()), basis)
 
 
 def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
@@ -167,10 +214,16 @@ class SPLResult:
     change: float
     converged: bool
     criterion: str = "certified distance to the optimum"
+    objective_error: float = 0.0  # standard error of the objective, where it is an estimate
 
 
 def spl(
-    problem: SPLProblem, *, max_iter: int, tol: float, callback: Callback | None = None
+    problem: SPLProblem,
+    *,
+    max_iter: int,
+    tol: float,
+    invert: Invert | None = None,
+    callback: Callback | None = None,
 ) -> SPLResult:
     """Maximise `op:ebi-SW` over s ≥ 0 by L-BFGS-B in scaled variables.
 
@@ -179,7 +232,7 @@ def spl(
     s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
     is active.
 
-    Stops when the certified gap is at most `tol` times `gap_scale`.
+    Stops when the certified gap is at most `tol` times `gap_scale`. `invert` is as in `evaluate`.
 
     Examples
     --------
@@ -201,7 +254,7 @@ def spl(
 
     def negative(u: Floats) -> tuple[float, Floats]:
         nonlocal best, n_evaluations
-        state = evaluate(problem, scaling * u)
+        state = evaluate(problem, scaling * u, invert)
         n_evaluations += 1
         if best is None or state.objective > best.objective:
             best = state
@@ -211,7 +264,7 @@ def spl(
         nonlocal gap, relative
         assert best is not None
         gap = optimality_gap(problem, best)
-        relative = gap / gap_scale(problem, best)
+        relative = gap / gap_scale(problem, best.s, best.logdet)
         history.append(best.objective)
         if callback is not None:
             elapsed = time.perf_counter() - start_time
@@ -255,15 +308,14 @@ def without_zero_distances(problem: SPLProblem) -> SPLProblem:
     return replace(problem, phi=np.where(zero, ZERO_DISTANCE * (median or 1.0), problem.phi))
 
 
-def gap_scale(problem: SPLProblem, state: SPLState) -> float:
+def gap_scale(problem: SPLProblem, s: Floats, logdet: float) -> float:
     """What a gap is measured against: the larger of |f| without its data term and dN/2.
 
     The data term grows with the units of the data and with a single outlier; beside it,
     any gap might look small.
     """
-    s, half = state.s, problem.n_components / 2
-    rest = half * state.logdet - 2 * float(problem.phi @ s) - float(s @ s) / (2 * problem.slack)
-    return max(abs(rest), half * len(problem.Y))
+    half = problem.n_components / 2
+    return max(abs(structure_terms(problem, s, logdet)), half * len(problem.Y))
 
 
 def start(problem: SPLProblem) -> Floats:
@@ -280,8 +332,7 @@ def start(problem: SPLProblem) -> Floats:
 def is_zero_optimal(problem: SPLProblem) -> bool:
     """Whether at s = 0, where X is a multiple of the principal components, no edge is too long."""
     Y, d, c = problem.Y, problem.n_components, problem.ridge
-    W, _ = leading_subspace(Y, Y, min(d, Y.shape[1]))
-    spread = squared_distances(Y @ W, problem.edges)
+    spread = squared_distances(projection(Y, lambda B: B, d).QinvYW, problem.edges)
     expected = d / (2 * c) + (problem.gamma / (4 * c)) ** 2 * spread
     return bool((expected <= problem.phi).all())
 
@@ -291,11 +342,20 @@ def edge_share(problem: SPLProblem) -> float:
     return (len(problem.Y) - 1) / max(len(problem.phi), 1)
 
 
-def maximise_edgewise(a: Floats, phi: Floats, slack: float) -> Floats:
-    """Maximiser over s > 0 of a·log s − 2φs − s²/(2·slack)."""
-    if np.isinf(slack):
-        return a / (2 * phi)
-    return a / (phi + np.hypot(phi, np.sqrt(a / slack)))
+def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None = None) -> Floats:
+    """Maximiser over s > 0 of a·log s − κ/s − 2φs − s²/(2·slack), with κ = 0 if not given."""
+    s = a / (2 * phi) if np.isinf(slack) else a / (phi + np.hypot(phi, np.sqrt(a / slack)))
+    if kappa is None:
+        return s
+    # The root of s³/slack + 2φs² − as − κ, which is convex. It lies between the larger of the
+    # roots without κ and without a, and their sum: from there Newton's steps lead down to it.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = s + np.fmin(np.sqrt(kappa / (2 * phi)), np.cbrt(kappa * slack))
+    for _ in range(N_NEWTON):
+        value = ((s / slack + 2 * phi) * s - a) * s - kappa
+        slope = (3 * s / slack + 4 * phi) * s - a
+        s = s - np.divide(value, slope, out=np.zeros_like(s), where=slope > 0)
+    return s
 
 
 def squared_distances(Y: Floats, edges: Ints) -> Floats:

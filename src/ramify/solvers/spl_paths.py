@@ -1,0 +1,107 @@
+"""Three ways to solve SPL, and the choice between them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Floats
+from ..graph.inverse import Plan, dense_inverse, plan_elimination, selected_inverse
+from ..graph.sketch import laplacian_solver, scaled_laplacian
+from ..linalg import column_signs, complete_basis, top_eigenvectors
+from .record import Callback
+from .spl import SPLProblem, SPLResult, spl
+from .spl_sketch import N_COLUMNS, spl_sketch
+
+# Below this many samples a dense inverse is as fast as any.
+MAX_EXACT = 400
+# An exact inversion may cost so many operations, some ten seconds, or so many for each sample:
+# then a certified optimum takes a few times as long as a sketch.
+MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 2e11, 4e6
+# Vectors of E numbers that the search for the optimum keeps.
+N_SEARCH = 60
+
+
+class Path(NamedTuple):
+    """How a problem is to be solved."""
+
+    name: str  # "exact", "sparse" or "sketch"
+    plan: Plan | None  # of the elimination, for "sparse"
+
+
+def choose_path(problem: SPLProblem, solver: str = "auto") -> Path:
+    """The path of that name; for "auto" the fastest, but a proven optimum where it can be had.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.solvers.spl import SPLProblem
+    >>> from ramify.solvers.spl_paths import choose_path
+    >>> Y = np.array([[-1.0], [0.0], [1.0]])
+    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, 1e3)
+    >>> choose_path(problem).name
+    'exact'
+    """
+    n = len(problem.Y)
+    if solver == "exact" or (solver == "auto" and n <= MAX_EXACT):
+        return Path("exact", None)
+    if solver == "sketch":
+        return Path("sketch", None)
+    plan = plan_elimination(problem.edges, n, np.sqrt(problem.phi))
+    if solver == "auto" and plan.n_flops > max(MAX_FLOPS, MAX_FLOPS_PER_SAMPLE * n):
+        return Path("sketch", None)
+    return Path("sparse", plan)
+
+
+def spl_bytes(path: Path, n_samples: int, n_features: int, n_edges: int) -> int:
+    """Memory that a path takes at its peak, besides the data."""
+    if path.name == "sketch":
+        return 8 * (6 * N_COLUMNS * n_samples + 2 * n_features * n_samples + 24 * n_edges)
+    n_numbers = 3 * n_samples**2 if path.plan is None else path.plan.n_entries + path.plan.n_working
+    return 8 * (n_numbers + 4 * n_features * n_samples + N_SEARCH * n_edges)
+
+
+def solve_spl(
+    problem: SPLProblem,
+    path: Path,
+    *,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    callback: Callback | None = None,
+) -> SPLResult:
+    """The problem's optimum by the chosen path."""
+    if path.name == "sketch":
+        return spl_sketch(
+            problem, max_iter=max_iter, tol=tol, rng=rng, n_jobs=n_jobs, callback=callback
+        )
+    if path.plan is None:
+        invert = dense_inverse(problem.edges, len(problem.Y))
+    else:
+        invert = selected_inverse(path.plan)
+    return spl(problem, max_iter=max_iter, tol=tol, invert=invert, callback=callback)
+
+
+def kernel_pca_scores(problem: SPLProblem, path: Path, s: Floats, *, n_jobs: int = 1) -> Floats:
+    """Kernel PCA of the posterior covariance Σ = Q⁻¹/4, without forming it.
+
+    L has the eigenvectors of Σ, and its null vector is what centring takes away. The inverse of
+    L + c'·I, with c' much smaller than the ridge c, tells the wanted ones far better apart.
+    """
+    n, d, shift = len(problem.Y), problem.n_components, 1e-3 * problem.ridge
+    if path.plan is None:
+        solve = laplacian_solver(scaled_laplacian(problem.edges, n, s, shift), n_jobs=n_jobs)
+        rtol = 1e-7
+    else:
+        exact = selected_inverse(path.plan)(s, shift).solve
+        solve, rtol = lambda B, _: exact(B), 1e-10
+
+    def apply(V: Floats, accuracy: float) -> Floats:
+        X = solve(V - V.mean(axis=0), accuracy)
+        return X - X.mean(axis=0)
+
+    start = complete_basis(np.zeros((n, 0)), d)
+    values, vectors, _ = top_eigenvectors(apply, start, d, rtol=rtol)
+    variance = 1 / (4 * (1 / values - shift + problem.ridge))
+    scores = vectors[:, :d] * np.sqrt(variance)
+    return scores * column_signs(scores)

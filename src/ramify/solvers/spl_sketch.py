@@ -1,0 +1,145 @@
+"""SPL on graphs too entangled to invert: minorise–maximise steps with estimated resistances."""
+
+import time
+
+import numpy as np
+
+from .._typing import Floats
+from ..graph.sketch import laplacian_solver, scaled_laplacian, sketch
+from .record import Callback, Progress
+from .spl import (
+    SPLProblem,
+    SPLResult,
+    SPLState,
+    assemble,
+    gap_scale,
+    maximise_edgewise,
+    projection,
+    squared_distances,
+    start,
+    structure_terms,
+    tracked_projection,
+)
+
+# Random solutions for each step, and for the estimates at the end.
+N_COLUMNS, N_FINAL = 16, 64
+# The least change of the objective that the noise of the steps lets one see.
+MIN_TOL = 1e-5
+# Accuracy of W in each step, where it only weighs the data term, and at the end.
+STEP_RTOL, FINAL_RTOL = 1e-3, 1e-8
+
+
+def spl_sketch(
+    problem: SPLProblem,
+    *,
+    max_iter: int,
+    tol: float,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    callback: Callback | None = None,
+) -> SPLResult:
+    """Maximise `op:ebi-SW` by steps that need no line search, so that noise cannot break them.
+
+    Every step takes fresh random signs. Its resistances are right to √(2/16), 35 %, but the
+    errors of different steps cancel in the average of their weights, later steps counting
+    more; f is concave, so that the average is better than the weights are on average.
+
+    Stops when a step changes the objective at the average by at most `tol` or `MIN_TOL`,
+    whichever is larger, relative to `gap_scale` and estimated to second order. The history holds
+    estimates of the objective at each step and, last, at the average.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.solvers.spl import SPLProblem
+    >>> from ramify.solvers.spl_sketch import spl_sketch
+    >>> Y = np.array([[-1.0], [0.0], [1.0]])
+    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, 1e3)
+    >>> result = spl_sketch(problem, max_iter=200, tol=0, rng=np.random.default_rng(0))
+    >>> result.state.s.round(1)  # 0.108 at the optimum
+    array([0.1, 0.1])
+    """
+    d = min(problem.n_components, problem.Y.shape[1])
+    start_time = time.perf_counter()
+    history: list[float] = []
+    change = np.inf
+    converged = False
+
+    def report(objective: float) -> None:
+        history.append(objective)
+        if callback is not None:
+            elapsed = time.perf_counter() - start_time
+            callback(Progress(len(history) - 1, max_iter, objective, change, elapsed))
+
+    s = average = start(problem)
+    spread: Floats | None = None
+    basis = projection(problem.Y, lambda B: B, d).basis
+    for step in range(1, max_iter + 1):
+        Q = scaled_laplacian(problem.edges, len(problem.Y), s, problem.ridge)
+        estimate = sketch(
+            problem.edges, s, Q, problem.ridge, rng, n_columns=N_COLUMNS, n_jobs=n_jobs
+        )
+        objective = structure_terms(problem, s, estimate.logdet)
+        weight = 2 / (step + 1)  # of this step in the averages of all
+        if problem.gamma > 0:
+            solve = laplacian_solver(Q, n_jobs=n_jobs)
+            projected = tracked_projection(problem.Y, solve, d, basis, rtol=STEP_RTOL)
+            basis = projected.basis
+            objective -= problem.gamma**2 / 8 * projected.captured
+            now = squared_distances(projected.QinvYW, problem.edges)
+            spread = now if spread is None else spread + weight * (now - spread)
+        report(objective)
+        s = ascend(problem, s, estimate.resistance, spread)
+        moved = weight * (s - average)
+        average = average + moved
+        curvature = problem.n_components / 2 * estimate.resistance**2 + 1 / problem.slack
+        change = float(curvature @ moved**2) / 2 / gap_scale(problem, average, estimate.logdet)
+        converged = tol > 0 and change <= max(tol, MIN_TOL)
+        if converged:
+            break
+    state, error = estimate_state(problem, average, basis, rng, n_jobs)
+    report(state.objective)
+    return SPLResult(
+        state,
+        np.nan,
+        history,
+        len(history) - 1,
+        len(history),
+        change,
+        converged,
+        "change of the objective",
+        error,
+    )
+
+
+def ascend(
+    problem: SPLProblem, s: Floats, resistance: Floats, spread: Floats | None = None
+) -> Floats:
+    """Maximiser of a function that lies below f, touches it at s, and is a sum over the edges.
+
+    logdet Q is convex in log s and lies above its tangent Σ s_e·b_eᵀQ⁻¹b_e·log s'_e. For any U,
+    Tr(UᵀQ'⁻¹U) ≤ Σ s_e²‖b_eᵀQ⁻¹U‖²/s'_e + c·‖Q⁻¹U‖², because the inverse of a sum of matrices A_e
+    lies below Σ M_eᵀA_e⁻¹M_e wherever the M_e add up to the identity.
+
+    `spread` is ‖b_eᵀQ⁻¹YW‖². The touching function is that of the present W, and where the d-th
+    eigenvalue ties with the next, W would turn back and forth between steps. The average of
+    `spread` over the steps stands for the mixture of subspaces that is optimal there.
+    """
+    a = problem.n_components / 2 * s * resistance
+    kappa = None if spread is None else problem.gamma**2 / 8 * s**2 * spread
+    return maximise_edgewise(a, problem.phi, problem.slack, kappa)
+
+
+def estimate_state(
+    problem: SPLProblem, s: Floats, basis: Floats, rng: np.random.Generator, n_jobs: int
+) -> tuple[SPLState, float]:
+    """What `evaluate` says at s, with logdet and resistances estimated; error of the objective."""
+    Q = scaled_laplacian(problem.edges, len(problem.Y), s, problem.ridge)
+    estimate = sketch(problem.edges, s, Q, problem.ridge, rng, n_columns=N_FINAL, n_jobs=n_jobs)
+    d = min(problem.n_components, problem.Y.shape[1])
+    solve = laplacian_solver(Q, n_jobs=n_jobs)
+    projected = tracked_projection(problem.Y, solve, d, basis, rtol=FINAL_RTOL)
+    # Foster: Σ s_e·b_eᵀQ⁻¹b_e + c·Tr Q⁻¹ = N.
+    trace = (len(problem.Y) - float(s @ estimate.resistance)) / problem.ridge
+    state = assemble(problem, s, estimate.logdet, trace, estimate.resistance, projected)
+    return state, problem.n_components / 2 * estimate.logdet_error

@@ -1,0 +1,158 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ramify.graph.dissection
+import ramify.solvers.spl
+import ramify.solvers.spl_paths
+from ramify.estimators.spl import kernel_pca
+from ramify.graph.inverse import plan_elimination, selected_inverse
+from ramify.neighbors import neighbor_edges
+from ramify.solvers.spl import (
+    SPLProblem,
+    evaluate,
+    optimality_gap,
+    posterior_covariance,
+    spl,
+    squared_distances,
+)
+from ramify.solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
+
+from .. import oracles
+from ..conftest import branching
+from .test_spl import problem, random_weights
+from .test_spl_sketch import scaled, surface
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+def invert_sparsely(p):
+    return selected_inverse(plan_elimination(p.edges, len(p.Y), np.sqrt(p.phi)))
+
+
+def assert_same_state(sparse, dense):
+    for name in ("objective", "logdet", "trace", "captured"):
+        assert getattr(sparse, name) == pytest.approx(getattr(dense, name), rel=1e-8, abs=1e-8)
+    for name in ("gradient", "resistance", "expected"):
+        expected = getattr(dense, name)
+        size = np.abs(expected).max(initial=1)
+        np.testing.assert_allclose(getattr(sparse, name), expected, rtol=1e-8, atol=1e-8 * size)
+    np.testing.assert_allclose(
+        sparse.QinvYW, oracles.align(sparse.QinvYW, dense.QinvYW), rtol=1e-6, atol=1e-8
+    )
+
+
+@given(
+    n=st.integers(6, 40),
+    k=st.integers(1, 5),
+    gamma=st.sampled_from([0.0, 1e-3, 1.0]),
+    slack=st.sampled_from([10.0, np.inf]),
+    seed=st.integers(0, 999),
+)
+def test_sparse_evaluation_is_the_dense_one(n, k, gamma, slack, seed):
+    p = problem(n=n, k=k, gamma=gamma, slack=slack, seed=seed)
+    s = random_weights(p, np.random.default_rng(seed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ramify.graph.dissection, "LEAF", 4)
+        invert = invert_sparsely(p)
+    sparse, dense = evaluate(p, s, invert), evaluate(p, s)
+    assert_same_state(sparse, dense)
+    gap = optimality_gap(p, dense)
+    assert optimality_gap(p, sparse) == pytest.approx(gap, rel=1e-6)
+
+
+def test_sparse_evaluation_of_duplicates_and_pieces_is_the_dense_one(rng):
+    X = np.repeat(rng.normal(size=(60, 3)), 3, axis=0)
+    X[90:] += 100.0
+    Y = X - X.mean(axis=0)
+    edges = neighbor_edges(Y, 5)
+    p = SPLProblem(Y, edges, squared_distances(Y, edges), 2, 1e-3, 1e3)
+    for s in (random_weights(p, rng), np.zeros(len(edges)), np.full(len(edges), 1e3)):
+        assert_same_state(evaluate(p, s, invert_sparsely(p)), evaluate(p, s))
+
+
+def test_sparse_optimum_is_the_dense_one():
+    p = scaled(surface(400))
+    dense, sparse = (
+        solve_spl(p, choose_path(p, name), max_iter=200, tol=1e-9, rng=np.random.default_rng(0))
+        for name in ("exact", "sparse")
+    )
+    assert sparse.converged
+    assert sparse.state.objective == pytest.approx(dense.state.objective, rel=1e-8)
+    assert sparse.gap <= 1e-9 * abs(sparse.state.objective)
+
+
+@pytest.mark.parametrize("limit", ["MAX_SOLVED", "MAX_GRAM"])
+def test_projection_of_many_features_needs_few_columns(limit, rng, monkeypatch):
+    p = scaled(branching(100, 60))
+    s = random_weights(p, rng)
+    full = evaluate(p, s)
+    monkeypatch.setattr(ramify.solvers.spl, limit, 50)
+    few = evaluate(p, s)
+    assert few.captured == pytest.approx(full.captured, rel=1e-10)
+    np.testing.assert_allclose(few.W, oracles.align(few.W, full.W), atol=1e-7)
+    np.testing.assert_allclose(few.QinvYW, oracles.align(few.QinvYW, full.QinvYW), atol=1e-6)
+
+
+def test_automatic_choice_goes_by_size_and_entanglement(monkeypatch):
+    small, large = scaled(surface(300)), scaled(surface(900))
+    assert choose_path(small) == Path("exact", None)
+    assert choose_path(large).name == "sparse"
+    monkeypatch.setattr(ramify.solvers.spl_paths, "MAX_FLOPS", 1e3)
+    monkeypatch.setattr(ramify.solvers.spl_paths, "MAX_FLOPS_PER_SAMPLE", 1.0)
+    assert choose_path(small).name == "exact"
+    assert choose_path(large) == Path("sketch", None)
+
+
+@pytest.mark.parametrize("name", ["exact", "sparse", "sketch"])
+def test_a_named_path_is_taken(name):
+    for p in (problem(), scaled(surface(600))):
+        path = choose_path(p, name)
+        assert path.name == name
+        assert (path.plan is not None) == (name == "sparse")
+
+
+def test_memory_grows_with_the_square_only_on_the_dense_path():
+    paths = {}
+    for n in (1000, 4000):
+        p = scaled(surface(n))
+        for name in ("exact", "sparse", "sketch"):
+            needed = spl_bytes(choose_path(p, name), n, 20, len(p.edges))
+            paths.setdefault(name, []).append(needed)
+    growth = {name: large / small for name, (small, large) in paths.items()}
+    assert growth["exact"] > 11
+    assert growth["sparse"] < 6
+    assert growth["sketch"] < 4.5
+    assert paths["exact"][1] >= 3 * 8 * 4000**2
+
+
+@pytest.mark.parametrize("name", ["sparse", "sketch"])
+def test_kernel_pca_of_the_posterior_needs_no_dense_matrix(name):
+    p = scaled(branching(200, 6), gamma=0.0)
+    s = spl(p, max_iter=200, tol=1e-6).state.s
+    expected = kernel_pca(posterior_covariance(p, s), 2)
+    scores = kernel_pca_scores(p, choose_path(p, name), s)
+    atol = 1e-8 if name == "sparse" else 1e-4 * np.abs(expected).max()
+    np.testing.assert_allclose(scores, expected, atol=atol)
+
+
+def test_kernel_pca_of_two_pieces_tells_them_apart(rng):
+    X = np.concatenate([branching(60, 4), branching(60, 4, seed=1) + 100.0])
+    p = scaled(X, gamma=0.0, k=5)
+    s = rng.exponential(size=len(p.phi))
+    scores = kernel_pca_scores(p, choose_path(p, "sparse"), s)
+    np.testing.assert_allclose(scores, kernel_pca(posterior_covariance(p, s), 2), atol=1e-8)
+    assert np.ptp(scores[:60, 0]) < 1e-8
+    assert scores[:60, 0].mean() * scores[60:, 0].mean() < 0
+
+
+def test_paths_agree_on_a_problem_without_slack():
+    p = replace(scaled(surface(300)), slack=np.inf)
+    runs = [
+        solve_spl(p, choose_path(p, name), max_iter=500, tol=1e-5, rng=np.random.default_rng(0))
+        for name in ("exact", "sparse")
+    ]
+    assert runs[0].state.objective == pytest.approx(runs[1].state.objective, rel=2e-5)
