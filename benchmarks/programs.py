@@ -91,6 +91,8 @@ PROGRAMS = {
         "ramify", RAMIFY, fit_ramify("DRTree"), "max_iter", 5000, (("max_iter", 2),)
     ),
     "ramify.SPL": Program("ramify", RAMIFY, fit_ramify("SPL"), "max_iter", 500),
+    # Runs on the problem that ramify sets up; see `subgradient.py`.
+    "Algorithm 1": Program("ramify", RAMIFY, fit_ramify("SPL")),
     "ddrtree-python": Program("ddrtree-python", ("ddrtree",), fit_ddrtree_python, "max_iter"),
     "simpleppt": Program("simpleppt", ("simpleppt",), fit_simpleppt, "nsteps"),
     # Up to 4,096 rows umap compares all pairs; beyond, it runs NN-descent.
