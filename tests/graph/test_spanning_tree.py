@@ -408,8 +408,3 @@ def test_points_that_are_not_finite_are_refused(monkeypatch):
     monkeypatch.setattr(spanning_tree, "MIN_KDTREE", 0)
     with pytest.raises(ValueError, match="must be finite"):
         euclidean_spanning_tree(np.array([[0.0], [np.inf]]))
-
-
-def test_points_that_are_not_finite_end_the_search():
-    with pytest.raises(FloatingPointError, match="not finite"):
-        euclidean_spanning_tree(np.array([[0.0, 1.0], [np.nan, 2.0], [3.0, 0.0]]))
