@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-lowest lint format clean
+.PHONY: help demo setup test test-lowest lint format bench bench-quick clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -13,6 +14,8 @@ help:
 	@echo "make setup        make .venv with every extra and the developers' tools"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
+	@echo "make bench        measure against other programs (an hour or two), into benchmarks/"
+	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make clean        remove everything that make made"
 
 # The package with what the demo needs; editable, so that it is installed once.
@@ -52,5 +55,18 @@ test-lowest: $(VENV)/setup.stamp
 		--constraint .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pytest
 
+# The programs compared with never come into the project's own environment.
+$(BENCH)/bench.stamp: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BENCH)/bin/python -m pip install --quiet --editable ".[plot]" --group bench
+	@touch $@
+
+bench: $(BENCH)/bench.stamp
+	$(BENCH)/bin/python benchmarks/run.py
+
+bench-quick: $(BENCH)/bench.stamp
+	$(BENCH)/bin/python benchmarks/run.py --quick
+
 clean:
-	rm -rf $(VENV) .venv-lowest ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

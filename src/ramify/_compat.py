@@ -17,6 +17,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "effective_n_jobs",
+    "inlined",
     "kernel",
     "validate_parameter_constraints",
 ]
@@ -34,3 +35,12 @@ def kernel(function: Function) -> Function:
         return njit(cache=True, **options)(function)
     except RuntimeError:
         return njit(**options)(function)
+
+
+def inlined(function: Function) -> Function:
+    """A step of several kernels, copied into each of them.
+
+    The compiler leaves most calls between kernels as calls, which in an inner loop cost as much
+    as the step itself.
+    """
+    return njit(nogil=True, error_model="numpy", inline="always")(function)

@@ -69,8 +69,10 @@ def run_demo(out: Path) -> None:
     diagnosis = table.target_names[table.target]
 
     start = time.perf_counter()
+    DDRTree(n_components=2, max_iter=1, tol=0, random_state=0).fit(X)  # loads or compiles kernels
+    ready = time.perf_counter()
     model = DDRTree(n_components=2, random_state=0).fit(X)
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - ready
 
     names = list(model.get_feature_names_out())
     write_table(
@@ -109,7 +111,7 @@ def run_demo(out: Path) -> None:
         f"{lengths.sum():.1f} long in all\n"
         f"branches   {branches} between {tips} tips and {forks} forks\n"
         f"objective  {model.objective_:.6g} ({outcome} after {model.n_iter_} iterations)\n"
-        f"time       {seconds:.2f} s\n"
+        f"time       {seconds:.2f} s, after {ready - start:.1f} s to load the compiled kernels\n"
         f"written    centers.csv, embedding.csv, tree.csv, tree.png in {out}/"
     )
 

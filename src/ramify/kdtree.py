@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._compat import kernel
+from ._compat import inlined, kernel
 from ._typing import Floats, Ints
 from .parallel import ordered_map
 
@@ -30,6 +30,7 @@ class KDTree(NamedTuple):
     high: Floats
     start: Ints  # (n_nodes,): the node's points are points[start:stop]
     stop: Ints
+    first: Ints  # (n_nodes,): the least of order[start:stop]
 
 
 def build(points: Floats) -> KDTree:
@@ -49,6 +50,12 @@ def build(points: Floats) -> KDTree:
     (array([[1., 0.]]), array([[3., 5.]]))
     """
     points = np.array(points, dtype=np.float64, order="C")
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise ValueError(
+            f"points[{row}]={points[row]} must be finite; remove rows with NaN or infinity."
+        )
     n_points, n_dims = points.shape
     n_leaves = 1
     while n_leaves * LEAF_SIZE < n_points:
@@ -61,16 +68,20 @@ def build(points: Floats) -> KDTree:
         np.empty((n_nodes, n_dims)),
         np.zeros(n_nodes, dtype=np.intp),
         np.full(n_nodes, n_points),
+        np.empty(n_nodes, dtype=np.int32),
     )
     divide(*tree)
     return tree
 
 
 @kernel
-def divide(points: Floats, order: Ints, low: Floats, high: Floats, start: Ints, stop: Ints) -> None:
+def divide(
+    points: Floats, order: Ints, low: Floats, high: Floats, start: Ints, stop: Ints, first: Ints
+) -> None:
     """Halve the points of node after node along the widest side of its box."""
     n_dims = points.shape[1]
     for node in range(len(start)):
+        first[node] = order[start[node] : stop[node]].min()
         widest, width = 0, -1.0
         for axis in range(n_dims):
             least = greatest = points[start[node], axis]
@@ -91,9 +102,11 @@ def divide(points: Floats, order: Ints, low: Floats, high: Floats, start: Ints, 
 @kernel
 def select(points: Floats, order: Ints, first: int, last: int, middle: int, axis: int) -> None:
     """Hoare's quickselect: before `middle` nothing greater on `axis`, after it nothing less."""
+    seed = 1
     while first < last:
-        # The pivot comes from a place that no usual order of the data makes a bad one.
-        pivot = points[first + (first + last) * 7919 % (last - first + 1), axis]
+        # Each pivot comes from another place, so that no order of the data makes all of them bad.
+        seed = seed * 16807 % 2147483647
+        pivot = points[first + seed % (last - first + 1), axis]
         i, j = first, last
         while i <= j:
             while points[i, axis] < pivot:
@@ -114,7 +127,7 @@ def select(points: Floats, order: Ints, first: int, last: int, middle: int, axis
             return
 
 
-@kernel
+@inlined
 def squared_distance(A: Floats, i: int, B: Floats, j: int) -> float:
     """‖a_i − b_j‖², the same whichever of the two comes first."""
     total = 0.0
@@ -124,7 +137,7 @@ def squared_distance(A: Floats, i: int, B: Floats, j: int) -> float:
     return total
 
 
-@kernel
+@inlined
 def squared_gap(low: Floats, high: Floats, node: int, Z: Floats, row: int) -> float:
     """Squared distance from a row of Z to the box of a node, zero inside."""
     total = 0.0
@@ -134,24 +147,24 @@ def squared_gap(low: Floats, high: Floats, node: int, Z: Floats, row: int) -> fl
     return total
 
 
-@kernel
+@inlined
 def descend(
     low: Floats,
     high: Floats,
-    node: int,
-    gap: float,
-    limit: float,
     Z: Floats,
     row: int,
+    limit: float,
     nodes: Ints,
     gaps: Floats,
     top: int,
 ) -> tuple[int, float, int]:
-    """Go down to a leaf, or until the gap exceeds the limit, always to the nearer child.
+    """From the node on top of the stack to a leaf, always to the child nearer to a row of Z.
 
-    The other children are pushed on the stack `nodes`, with their `gaps`, if they are within
-    the limit. Returns the node, its gap and the new top of the stack.
+    The other children go on the stack, unless they lie beyond the limit. Returns the leaf, or
+    the node at which the limit was exceeded, its squared gap, and the new top of the stack.
     """
+    node, gap = nodes[top], gaps[top]
+    top -= 1
     while node < len(low) // 2 and gap <= limit:
         near, far = 2 * node + 1, 2 * node + 2
         gap = squared_gap(low, high, near, Z, row)
@@ -163,6 +176,35 @@ def descend(
         nodes[top + 1], gaps[top + 1] = far, far_gap
         top += far_gap <= limit
     return node, gap, top
+
+
+def nearest(tree: KDTree, Z: Floats, n_jobs: int = 1) -> Ints:
+    """For each row of Z, the nearest point; the lowest of those at the same distance.
+
+    Parameters
+    ----------
+    tree : KDTree
+    Z : array of shape (n_queries, n_dims)
+    n_jobs : int, default=1
+        Threads; the result does not depend on it.
+
+    Returns
+    -------
+    index : array of shape (n_queries,)
+        Points are numbered as they were given to `build`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify import kdtree
+    >>> tree = kdtree.build(np.array([[0.0], [4.0], [4.0]]))
+    >>> kdtree.nearest(tree, np.array([[5.0], [1.0], [2.0]]))
+    array([1, 0, 0], dtype=int32)
+    """
+    Z = np.ascontiguousarray(Z, dtype=np.float64)
+    index = np.empty(len(Z), dtype=np.int32)
+    ordered_map(lambda rows: search(*tree, Z[rows], index[rows]), blocks(len(Z)), n_jobs)
+    return index
 
 
 def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints, Ints, Floats]:
@@ -198,8 +240,9 @@ def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints
     (array([0, 2, 4]), array([0, 1, 1, 2], dtype=int32), array([0., 1., 3., 0.]))
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
-    blocks = [Z[i : i + BLOCK] for i in range(0, max(len(Z), 1), BLOCK)]
-    parts = ordered_map(lambda block: within_block(tree, block, float(extra)), blocks, n_jobs)
+    parts = ordered_map(
+        lambda rows: within_block(tree, Z[rows], float(extra)), blocks(len(Z)), n_jobs
+    )
     if len(parts) == 1:
         return parts[0]
     indptr, indices, excess = zip(*parts, strict=True)
@@ -211,6 +254,11 @@ def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints
     )
 
 
+def blocks(n_queries: int) -> list[slice]:
+    """The rows of Z that a thread takes at a time; at least one block, which may be empty."""
+    return [slice(i, i + BLOCK) for i in range(0, max(n_queries, 1), BLOCK)]
+
+
 def within_block(tree: KDTree, Z: Floats, extra: float) -> tuple[Ints, Ints, Floats]:
     """`within` for as many queries as one thread should take at a time."""
     n_points = len(tree.points)
@@ -219,13 +267,46 @@ def within_block(tree: KDTree, Z: Floats, extra: float) -> tuple[Ints, Ints, Flo
     indices, excess = np.empty(capacity, dtype=np.int32), np.empty(capacity)
     done = 0
     while True:
-        done = gather(*tree, Z, extra, done, indptr, indices, excess)
+        done = gather(*tree[:-1], Z, extra, done, indptr, indices, excess)
         n_found = indptr[done]
         if done == len(Z):
             return indptr, indices[:n_found], excess[:n_found]
         more = 2 * len(indices)
         indices = np.concatenate([indices, np.empty(more, dtype=np.int32)])
         excess = np.concatenate([excess, np.empty(more)])
+
+
+@kernel
+def search(
+    points: Floats,
+    order: Ints,
+    low: Floats,
+    high: Floats,
+    start: Ints,
+    stop: Ints,
+    first: Ints,
+    Z: Floats,
+    index: Ints,
+) -> None:
+    """Fill `index` with the answers of `nearest`."""
+    nodes, gaps = np.empty(MAX_DEPTH, dtype=np.int64), np.empty(MAX_DEPTH)
+    place = 0
+    for row in range(len(Z)):
+        least = squared_distance(points, place, Z, row)
+        nodes[0], gaps[0], top = 0, 0.0, 0
+        while top >= 0:
+            # Among many equal points, those of higher index need no visit.
+            if gaps[top] == least and first[nodes[top]] >= order[place]:
+                top -= 1
+                continue
+            node, gap, top = descend(low, high, Z, row, least, nodes, gaps, top)
+            if gap > least:
+                continue
+            for i in range(start[node], stop[node]):
+                distance = squared_distance(points, i, Z, row)
+                if distance < least or (distance == least and order[i] < order[place]):
+                    place, least = i, distance
+        index[row] = order[place]
 
 
 @kernel
@@ -243,26 +324,25 @@ def gather(
     indices: Ints,
     excess: Floats,
 ) -> int:
-    """Fill rows of `within` from `row` on; the row before which there was no room left for all."""
+    """Fill `within` from `row` on; the first row that might not have fitted into the arrays."""
     nodes, gaps = np.empty(MAX_DEPTH, dtype=np.int64), np.empty(MAX_DEPTH)
-    nearest, end = 0, indptr[row]
+    place, end = 0, indptr[row]
     while row < len(Z) and end + len(points) < len(indices):
-        least = squared_distance(points, nearest, Z, row)
+        least = squared_distance(points, place, Z, row)
         limit = least + extra
         begin, top = end, 0
         nodes[0], gaps[0] = 0, 0.0
         while top >= 0:
-            node, gap = nodes[top], gaps[top]
-            top -= 1
-            node, gap, top = descend(low, high, node, gap, limit, Z, row, nodes, gaps, top)
+            node, gap, top = descend(low, high, Z, row, limit, nodes, gaps, top)
             if gap > limit:
                 continue
             for i in range(start[node], stop[node]):
                 distance = squared_distance(points, i, Z, row)
+                # Written in any case and kept by advancing: half of the branches would surprise.
                 indices[end], excess[end] = i, distance
                 end += distance <= limit
                 if distance < least:
-                    nearest, least, limit = i, distance, distance + extra
+                    place, least, limit = i, distance, distance + extra
         kept = begin
         for i in range(begin, end):
             distance = excess[i]

@@ -19,7 +19,7 @@ MAX_COPIED = 2**24
 MAX_BLOCK = 2**18
 # The work is divided into so many parts, of at least so many rows, on any number of threads.
 N_PARTS = 16
-MIN_PART = 512
+MIN_PART = 2048
 # The Gram matrix is formed up to this many features; beyond, it is applied.
 MAX_GRAM = 1024
 
@@ -189,7 +189,7 @@ class CentredRows:
 
 @kernel
 def subtract_mean(X: Floats, index: Ints, mean: Floats, out: Floats) -> None:
-    """Out = X[index] − mean, without a copy between."""
+    """Set out to X[index] − mean, without a copy between."""
     for i in range(len(index)):
         row = X[index[i]]
         for j in range(len(mean)):

@@ -270,6 +270,7 @@ def test_same_result_whatever_n_jobs(estimator, n_samples, monkeypatch):
         estimator.set_params(max_iter=2, tol=0)
     X, fresh = branching(n_samples, 6), branching(20, 6, seed=1)
     monkeypatch.setattr(ramify.rows, "MAX_COPIED", 10_000)
+    monkeypatch.setattr(ramify.rows, "MIN_PART", 200)
     one, three = (clone(estimator).set_params(n_jobs=n).fit(X) for n in (1, 3))
     np.testing.assert_array_equal(one.embedding_, three.embedding_)
     np.testing.assert_array_equal(one.components_, three.components_)

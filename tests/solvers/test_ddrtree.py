@@ -131,7 +131,7 @@ def test_kernels_of_assignments_match_numpy(n_columns, rng):
     np.testing.assert_allclose(out, 1 + dense.T @ Y, atol=1e-13)
     out = np.ones((20, 20))
     assignments.add_products(*csr, out)
-    np.testing.assert_allclose(out, 1 + dense.T @ dense, atol=1e-13)
+    np.testing.assert_allclose(out + out.T, 2 + dense.T @ dense, atol=1e-13)
 
 
 @pytest.mark.usefixtures("path")

@@ -222,7 +222,7 @@ class DDRTree(StructureLearner):
         self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
         self.centers_[nodes, : len(signs)] = result.C * signs
         self.tree_ = adjacency(nodes[result.edges], len(result.C))
-        self.labels_ = assign(self.embedding_, kdtree.build(self.centers_), 0.0).centres
+        self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
         self._remember_rows(X)
         return self
 

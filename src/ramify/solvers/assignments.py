@@ -82,9 +82,7 @@ def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
     array([0.731, 0.269, 0.269, 0.731])
     """
     if sigma == 0:
-        # Of several nearest centres the first.
-        indptr, near, _ = kdtree.within(centres, Z, 0.0)
-        nearest = np.minimum.reduceat(near, indptr[:-1])
+        nearest = kdtree.nearest(centres, Z)
         return Rows(np.arange(len(Z) + 1), nearest, np.ones(len(Z)), 0.0)
     indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma)
     excess /= -sigma
@@ -147,6 +145,8 @@ def update_assignments(
             overlap_matrix += sums[2]
         negative_entropy += sums[3]
         kept[part.start] = sums[4]
+    if overlap_matrix is not None:
+        overlap_matrix += overlap_matrix.T.copy()
 
     def rows_of(part: slice) -> Iterable[Rows]:
         if keeps:
@@ -192,12 +192,15 @@ def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: fl
 
 
 def add_sums(R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None) -> None:
-    """Add RᵀY of some rows to RtY, and RᵀR to RtR if there is one."""
+    """Add RᵀY of some rows to RtY, and to RtR, if there is one, a half of RᵀR.
+
+    The other half is its transpose.
+    """
     n_rows, n_centers = len(R.indptr) - 1, len(RtY)
     if RtR is not None and len(R.weights) > n_rows * n_centers / 4:
         dense = R.matrix(n_centers).toarray()
         RtY += Y.weigh(dense, rows)
-        RtR += dense.T @ dense
+        RtR += dense.T @ dense / 2
         return
     if Y.is_sparse:
         RtY += Y.weigh(R.matrix(n_centers), rows)
@@ -216,7 +219,7 @@ def padded(B: Floats) -> Floats:
 
 @kernel
 def add_weighted(indptr: Ints, centres: Ints, weights: Floats, Y: Floats, out: Floats) -> None:
-    """Out += RᵀY."""
+    """Add RᵀY."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             k, r = centres[p], weights[p]
@@ -226,11 +229,12 @@ def add_weighted(indptr: Ints, centres: Ints, weights: Floats, Y: Floats, out: F
 
 @kernel
 def add_products(indptr: Ints, centres: Ints, weights: Floats, out: Floats) -> None:
-    """Out += RᵀR."""
+    """Add half of RᵀR: each pair of centres in one order, and half of the diagonal."""
     for i in range(len(indptr) - 1):
         for p in range(indptr[i], indptr[i + 1]):
             k, r = centres[p], weights[p]
-            for q in range(indptr[i], indptr[i + 1]):
+            out[k, k] += r * r / 2
+            for q in range(p + 1, indptr[i + 1]):
                 out[k, centres[q]] += r * weights[q]
 
 
@@ -251,7 +255,7 @@ def row_product(
 
 @kernel
 def multiply(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Floats) -> None:
-    """Out = RV."""
+    """Set out to RV."""
     for i in range(len(indptr) - 1):
         for j in range(0, V.shape[1], WIDTH):
             product = row_product(indptr[i], indptr[i + 1], centres, weights, V, j)
@@ -261,7 +265,7 @@ def multiply(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Float
 
 @kernel
 def add_overlap(indptr: Ints, centres: Ints, weights: Floats, V: Floats, out: Floats) -> None:
-    """Out += RᵀRV."""
+    """Add RᵀRV."""
     for i in range(len(indptr) - 1):
         for j in range(0, V.shape[1], WIDTH):
             a, b, c, d = row_product(indptr[i], indptr[i + 1], centres, weights, V, j)

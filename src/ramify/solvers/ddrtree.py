@@ -146,15 +146,20 @@ def centre_solver(
     T⁻¹M lie in [1, 1+γ] whatever the data, most of them near 1, because RᵀR averages over
     neighbours: conjugate gradients need few steps.
     """
-    a = (1 + gamma) / gamma
+    n_centers, diagonal = len(counts), (1 + gamma) / gamma * counts
+    weight = (1 + gamma) / gamma * lam / gamma
     if R.overlap_matrix is not None:
-        P = lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(counts)
-        factor = linalg.cho_factor((a * P).toarray() - R.overlap_matrix, overwrite_a=True)
+        degree = np.bincount(edges.ravel(), minlength=n_centers)
+        M = np.diag(diagonal + weight * degree) - R.overlap_matrix
+        i, j = edges.T
+        M[i, j] -= weight
+        M[j, i] -= weight
+        factor = linalg.cho_factor(M, overwrite_a=True)
         return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
-    M_tree = a * lam / gamma * laplacian(edges, len(counts)) + sparse.diags_array(a * counts)
-    precondition = tree_solver(edges, a * lam / gamma, counts / gamma)
+    tree = weight * laplacian(edges, n_centers) + sparse.diags_array(diagonal)
+    precondition = tree_solver(edges, weight, counts / gamma)
 
     def apply_M(V: Floats) -> Floats:
-        return M_tree @ V - R.overlap(V)
+        return tree @ V - R.overlap(V)
 
     return lambda B, guess, accuracy: block_cg(apply_M, B, precondition, guess=guess, rtol=accuracy)

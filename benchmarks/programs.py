@@ -1,0 +1,103 @@
+"""The programs compared, each behind the same two functions: load it, fit it.
+
+A worker process loads one of them. Nothing is imported here but the standard library, so that
+its memory after `load` is that of the program alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """How to run one program.
+
+    `fit(X, threads, **params)` returns the program's own result. `iterations` names the
+    parameter that sets the number of iterations. Code that is compiled on first use is warmed up
+    on `warm_rows` rows with `warm_params`; enough rows for the code paths of large data.
+    """
+
+    distribution: str
+    modules: tuple[str, ...]
+    fit: Callable[..., Any]
+    iterations: str | None = None
+    warm_rows: int = 200
+    warm_params: tuple[tuple[str, Any], ...] = ()
+
+    def load(self) -> None:
+        """Import what the fit needs."""
+        for module in self.modules:
+            import_module(module)
+
+
+class UnavailableError(Exception):
+    """The installed version of a program has no such option."""
+
+
+def fit_ramify(name: str) -> Callable[..., Any]:
+    """A fit of one of ramify's estimators."""
+
+    def fit(X: Any, threads: int, neighbors: Any = None, **params: Any) -> Any:
+        estimator = getattr(import_module("ramify"), name)()
+        known = estimator.get_params()
+        if "n_jobs" in known:
+            params["n_jobs"] = threads
+        missing = sorted(set(params) - set(known))
+        if missing:
+            raise UnavailableError(f"{name} has no parameter {', '.join(missing)}")
+        estimator.set_params(**params)
+        return estimator.fit(X) if neighbors is None else estimator.fit(X, neighbors=neighbors)
+
+    return fit
+
+
+def fit_ddrtree_python(X: Any, threads: int, **params: Any) -> Any:
+    """ddrtree-python; its data are features × samples, and it does not centre them."""
+    return import_module("ddrtree").DDRTree((X - X.mean(axis=0)).T, **params)
+
+
+def fit_simpleppt(X: Any, threads: int, **params: Any) -> Any:
+    """simpleppt, silent."""
+    import_module("simpleppt").settings.verbosity = 0
+    return import_module("simpleppt").ppt(X, seed=0, progress=False, **params)
+
+
+def fit_umap(X: Any, threads: int, **params: Any) -> Any:
+    """umap-learn; without a seed, with which it would use one thread."""
+    return import_module("umap").UMAP(**params).fit(X)
+
+
+def fit_elpigraph(X: Any, threads: int, **params: Any) -> Any:
+    """elpigraph-python; the first of its list of graphs is the only one here."""
+    tree = import_module("elpigraph").computeElasticPrincipalTree
+    return tree(X, verbose=False, Do_PCA=True, n_cores=threads, **params)[0]
+
+
+RAMIFY = (
+    "ramify",
+    "ramify.estimators.ddrtree",
+    "ramify.estimators.drtree",
+    "ramify.estimators.spl",
+)
+
+PROGRAMS = {
+    # From 5,000 centres on, DDRTree takes the paths that it takes at any larger number.
+    "ramify.DDRTree": Program(
+        "ramify", RAMIFY, fit_ramify("DDRTree"), "max_iter", 5000, (("max_iter", 2),)
+    ),
+    "ramify.DRTree": Program(
+        "ramify", RAMIFY, fit_ramify("DRTree"), "max_iter", 5000, (("max_iter", 2),)
+    ),
+    "ramify.SPL": Program("ramify", RAMIFY, fit_ramify("SPL"), "max_iter", 500),
+    # Runs on the problem that ramify sets up; see `subgradient.py`.
+    "Algorithm 1": Program("ramify", RAMIFY, fit_ramify("SPL")),
+    "ddrtree-python": Program("ddrtree-python", ("ddrtree",), fit_ddrtree_python, "max_iter"),
+    "simpleppt": Program("simpleppt", ("simpleppt",), fit_simpleppt, "nsteps"),
+    # Up to 4,096 rows umap compares all pairs; beyond, it runs NN-descent.
+    "umap-learn": Program("umap-learn", ("umap",), fit_umap, None, 5000, (("n_epochs", 11),)),
+    "elpigraph-python": Program(
+        "elpigraph-python", ("elpigraph",), fit_elpigraph, None, 200, (("NumNodes", 5),)
+    ),
+}
