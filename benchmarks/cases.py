@@ -241,8 +241,8 @@ def spl_certified(quick: bool) -> list[Case]:
 def spl_growth(quick: bool) -> list[Case]:
     """SPL on large data, the neighbours being given."""
     sizes = {
-        "surface": (2000, 6000) if quick else (10_000, 30_000, 100_000, 200_000),
-        "intrinsic10": (2000, 6000) if quick else (10_000, 20_000, 50_000),
+        "surface": (1000, 4000) if quick else (10_000, 30_000, 100_000, 200_000),
+        "intrinsic10": (1000, 2000) if quick else (10_000, 20_000, 50_000),
     }
     cases = []
     for name, ns in sizes.items():
@@ -252,7 +252,7 @@ def spl_growth(quick: bool) -> list[Case]:
                     f"{name} N={n}",
                     "ramify.SPL",
                     data(name, n),
-                    {"n_components": 2, "n_neighbors": 10, "solver": "auto"},
+                    {"n_components": 2, "n_neighbors": 10, "solver": "auto", "random_state": 0},
                     pilot={"n": ns[0]},
                     repeats=1,
                     timeout=2 * MINUTE if quick else 40 * MINUTE,
@@ -270,7 +270,7 @@ def spl_accuracy(quick: bool) -> list[Case]:
             f"{name} N={n}",
             "ramify.SPL",
             data(name, n),
-            {"n_components": 2, "n_neighbors": 10},
+            {"n_components": 2, "n_neighbors": 10, "random_state": 0},
             mode="accuracy",
             repeats=1,
             timeout=30 * MINUTE,
@@ -313,14 +313,22 @@ def elpigraph(quick: bool) -> list[Case]:
     """A principal tree of 50 nodes, whole fits."""
     n, nodes = (2000, 20) if quick else (10_000, 50)
     table = data("branching", n)
+    ramify = {"n_components": 3, "random_state": 0}
     return [
-        Case(
-            "ramify",
-            "ramify.DDRTree",
-            table,
-            {"n_components": 3, "n_centers": nodes, "random_state": 0},
-            repeats=1 if quick else 3,
-            extras=("tree",),
+        *(
+            Case(
+                name,
+                "ramify.DDRTree",
+                table,
+                {**ramify, **params},
+                repeats=1 if quick else 3,
+                extras=("tree",),
+            )
+            for name, params in (
+                (f"{nodes} centres", {"n_centers": nodes}),
+                (f"{nodes} centres, λ = 0.02·N", {"n_centers": nodes, "lam": 0.02 * n}),
+                ("centres by default", {}),
+            )
         ),
         Case(
             "elpigraph-python",

@@ -16,7 +16,7 @@ class Program:
 
     `fit(X, threads, **params)` returns the program's own result. `iterations` names the
     parameter that sets the number of iterations. Code that is compiled on first use is warmed up
-    on `warm_rows` rows with `warm_params`; enough rows for the code paths of large data.
+    on `warm_rows` rows, once with each of `warm_params`: what large data need is compiled, too.
     """
 
     distribution: str
@@ -24,7 +24,7 @@ class Program:
     fit: Callable[..., Any]
     iterations: str | None = None
     warm_rows: int = 200
-    warm_params: tuple[tuple[str, Any], ...] = ()
+    warm_params: tuple[dict[str, Any], ...] = ({},)
 
     def load(self) -> None:
         """Import what the fit needs."""
@@ -85,19 +85,26 @@ RAMIFY = (
 PROGRAMS = {
     # From 5,000 centres on, DDRTree takes the paths that it takes at any larger number.
     "ramify.DDRTree": Program(
-        "ramify", RAMIFY, fit_ramify("DDRTree"), "max_iter", 5000, (("max_iter", 2),)
+        "ramify", RAMIFY, fit_ramify("DDRTree"), "max_iter", 5000, ({"max_iter": 2},)
     ),
     "ramify.DRTree": Program(
-        "ramify", RAMIFY, fit_ramify("DRTree"), "max_iter", 5000, (("max_iter", 2),)
+        "ramify", RAMIFY, fit_ramify("DRTree"), "max_iter", 5000, ({"max_iter": 2},)
     ),
-    "ramify.SPL": Program("ramify", RAMIFY, fit_ramify("SPL"), "max_iter", 500),
+    "ramify.SPL": Program(
+        "ramify",
+        RAMIFY,
+        fit_ramify("SPL"),
+        "max_iter",
+        500,
+        tuple({"max_iter": 2, "solver": solver} for solver in ("exact", "sparse", "sketch")),
+    ),
     # Runs on the problem that ramify sets up; see `subgradient.py`.
     "Algorithm 1": Program("ramify", RAMIFY, fit_ramify("SPL")),
     "ddrtree-python": Program("ddrtree-python", ("ddrtree",), fit_ddrtree_python, "max_iter"),
     "simpleppt": Program("simpleppt", ("simpleppt",), fit_simpleppt, "nsteps"),
     # Up to 4,096 rows umap compares all pairs; beyond, it runs NN-descent.
-    "umap-learn": Program("umap-learn", ("umap",), fit_umap, None, 5000, (("n_epochs", 11),)),
+    "umap-learn": Program("umap-learn", ("umap",), fit_umap, None, 5000, ({"n_epochs": 11},)),
     "elpigraph-python": Program(
-        "elpigraph-python", ("elpigraph",), fit_elpigraph, None, 200, (("NumNodes", 5),)
+        "elpigraph-python", ("elpigraph",), fit_elpigraph, None, 200, ({"NumNodes": 5},)
     ),
 }

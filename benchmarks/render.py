@@ -15,34 +15,50 @@ from targets import TARGETS, finished
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- begin generated -->", "<!-- end generated -->"
+PICTURE = "scaling.png"
+CAPTION = (
+    "Seconds against samples, both logarithmic; dotted: proportional to the samples. "
+    "All data are simulated."
+)
 Record = dict[str, Any]
 
 
 def main(folder: str, *flags: str) -> None:
     """Render the results in a folder."""
     results_folder = Path(folder)
-    files = [path for path in results_folder.glob("*.json") if path.stem in GROUPS]
-    results = {path.stem: json.loads(path.read_text("utf-8")) for path in files}
-    rows = [target.check(results) for target in TARGETS]
+    results = load(results_folder)
     quick = results_folder.name != "results"
     home = results_folder if quick else HERE
-    text = "\n\n".join(
-        part
-        for part in (
-            introduction(results, quick=quick),
-            target_table(rows),
-            picture(results, home / "scaling.png"),
-            *(group_section(name, results[name]) for name in GROUPS if name in results),
-        )
-        if part
+    targets = json.dumps(
+        [target.check(results) for target in TARGETS], indent=1, ensure_ascii=False
     )
-    targets = json.dumps(rows, indent=1, ensure_ascii=False)
     (results_folder / "targets.json").write_text(targets + "\n", "utf-8")
+    draw(results, home / PICTURE)
+    text = generated(results, quick=quick)
     readme = home / "README.md"
     old = readme.read_text("utf-8") if readme.exists() else f"{BEGIN}\n{END}\n"
     readme.write_text(between_markers(old, text), "utf-8")
     if "--print" in flags:
         print(text)
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """The results of all groups that have been run, by name."""
+    files = [folder / f"{name}.json" for name in GROUPS]
+    return {path.stem: json.loads(path.read_text("utf-8")) for path in files if path.exists()}
+
+
+def generated(results: dict[str, Any], *, quick: bool) -> str:
+    """Everything between the markers."""
+    if not results:
+        return "Nothing has been measured yet."
+    parts = [
+        introduction(results, quick=quick),
+        target_table([target.check(results) for target in TARGETS]),
+        f"![{CAPTION}]({PICTURE})\n\n{CAPTION}" if panels(results) else "",
+        *(group_section(name, document) for name, document in results.items()),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def between_markers(old: str, text: str) -> str:
@@ -55,8 +71,6 @@ def between_markers(old: str, text: str) -> str:
 
 def introduction(results: dict[str, Any], *, quick: bool) -> str:
     """The machine and the versions."""
-    if not results:
-        return "Nothing has been measured yet."
     newest = max(results.values(), key=lambda document: document["date"])
     machine = newest["machine"]
     versions: dict[str, str] = {}
@@ -263,16 +277,21 @@ def table(headings: list[str], rows: list[Any]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def picture(results: dict[str, Any], path: Path) -> str:
-    """Draw time against size, both logarithmic; return the line that shows it."""
-    panels = [
+def panels(results: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Titles and lines of the picture's panels, without the empty ones."""
+    found = [
         ("DDRTree, one centre per point\n20 iterations", one_centre_lines(results)),
         ("DDRTree, 1,000 centres\n20 iterations, single precision", million_lines(results)),
         ("SPL\nneighbour search apart", spl_lines(results)),
     ]
-    panels = [(title, lines) for title, lines in panels if lines]
-    if not panels:
-        return ""
+    return [(title, lines) for title, lines in found if lines]
+
+
+def draw(results: dict[str, Any], path: Path) -> None:
+    """Time against size, both logarithmic."""
+    drawn = panels(results)
+    if not drawn:
+        return
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -280,9 +299,9 @@ def picture(results: dict[str, Any], path: Path) -> str:
     from matplotlib.ticker import NullFormatter
 
     figure, axes = plt.subplots(
-        1, len(panels), figsize=(4.2 * len(panels), 4), squeeze=False, layout="constrained"
+        1, len(drawn), figsize=(4.2 * len(drawn), 4), squeeze=False, layout="constrained"
     )
-    for ax, (title, lines) in zip(axes[0], panels, strict=True):
+    for ax, (title, lines) in zip(axes[0], drawn, strict=True):
         for label, (points, style) in lines.items():
             ax.plot(*zip(*points, strict=True), style, label=label, markersize=5)
         guide(ax, [point for points, _ in lines.values() for point in points])
@@ -296,8 +315,6 @@ def picture(results: dict[str, Any], path: Path) -> str:
     axes[0, 0].set_ylabel("seconds")
     figure.savefig(path, dpi=150)
     plt.close(figure)
-    caption = "Seconds against samples, both logarithmic; dotted: proportional to the samples."
-    return f"![{caption}]({path.name})\n\n{caption} All data simulated."
 
 
 def decades(limits: tuple[float, float]) -> tuple[float, float]:

@@ -24,6 +24,7 @@ FITTED = (
     "n_iter_",
     "converged_",
     "objective_",
+    "objective_error_",
     "optimality_gap_",
     "solver_",
     "sigma_",
@@ -64,18 +65,19 @@ def repeated(function: Any, short_seconds: float) -> tuple[list[float], Any]:
 
 
 def warm_up(program: Program, job: dict[str, Any]) -> float:
-    """Seconds of a first fit to few rows, which compiles or loads what is compiled."""
+    """Seconds of first fits to few rows, which compile or load what is compiled."""
     from data import simulate
 
     rows = min(program.warm_rows, job["data"]["n"])
     X = simulate(**{**job["data"], "n": rows}).X
-    params = {**job["params"], **dict(program.warm_params)}
-    if isinstance(params.get("n_centers"), int):
-        params["n_centers"] = min(params["n_centers"], rows // 2)
-    for name in ("ncenter", "Nodes"):
-        if name in params:
-            params[name] = min(params[name], rows // 2)
-    return seconds_of(lambda: program.fit(X, job["threads"], **params))[0]
+    total = 0.0
+    for changes in program.warm_params:
+        params = {**job["params"], **changes}
+        for name in ("n_centers", "ncenter", "Nodes"):
+            if isinstance(params.get(name), int):
+                params[name] = min(params[name], rows // 2)
+        total += seconds_of(lambda p=params: program.fit(X, job["threads"], **p))[0]
+    return total
 
 
 def measure_fit(job: dict[str, Any]) -> dict[str, Any]:
@@ -126,8 +128,9 @@ def fitted(result: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """NumPy's scalars as Python's."""
-    return value.item() if hasattr(value, "item") else value
+    """NumPy's scalars as Python's; JSON has no word for what is not a number."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if value != value else value
 
 
 def load_graph(path: str | None) -> Any:
@@ -171,8 +174,8 @@ def judge_objective(result: Any, simulated: Any, job: dict[str, Any]) -> dict[st
 def judge_tree(result: Any, simulated: Any, job: dict[str, Any]) -> dict[str, Any]:
     """Correlation of distances along the learned tree with those along the true one.
 
-    Each program is judged in the coordinates that it gives its tree in: elpigraph's are the
-    data's, DDRTree's are those of its embedding.
+    Both trees are judged in the space of the data, the points being the data: elpigraph's
+    nodes are there already, DDRTree's are mapped back.
     """
     import numpy as np
 
@@ -180,14 +183,14 @@ def judge_tree(result: Any, simulated: Any, job: dict[str, Any]) -> dict[str, An
     from measures import sampled_rows, tree_correlation
 
     if isinstance(result, dict):
-        points, nodes = simulated.X, result["NodePositions"]
-        edges = np.asarray(result["Edges"][0], dtype=int)
+        nodes, edges = result["NodePositions"], np.asarray(result["Edges"][0], dtype=int)
     else:
-        _, points, nodes, edges = ddrtree_parts(result)
-    rows = sampled_rows(len(points))
+        _, _, C, edges = ddrtree_parts(result)
+        nodes = result.inverse_transform(C)
+    rows = sampled_rows(len(simulated.X))
     true = true_tree_distances(simulated.truth, rows)
     return {
-        **tree_correlation(points[rows], nodes, edges, true),
+        **tree_correlation(simulated.X[rows], nodes, edges, true),
         "n_nodes": len(nodes),
         "n_tips": int((np.bincount(edges.ravel()) == 1).sum()),
     }
@@ -206,7 +209,7 @@ def judge_certificate(result: Any, simulated: Any, job: dict[str, Any]) -> dict[
 
     problem, state = spl_state(result, simulated.X)
     gap = optimality_gap(problem, state)
-    return {"gap": gap, "relative": gap / gap_scale(problem, state)}
+    return {"gap": gap, "relative": gap / gap_scale(problem, state.s, state.logdet)}
 
 
 EXTRAS = {
@@ -308,7 +311,7 @@ def measure_accuracy(job: dict[str, Any]) -> dict[str, Any]:
     X = simulate(**job["data"]).X
     exact = program.fit(X, job["threads"], **job["params"], solver="exact")
     problem, state = spl_state(exact, X)
-    best, scale = state.objective, gap_scale(problem, state)
+    best, scale = state.objective, gap_scale(problem, state.s, state.logdet)
     record: dict[str, Any] = {"exact": {"objective": best, "gap": plain(exact.optimality_gap_)}}
     for solver in ("sparse", "sketch"):
         seconds, model = seconds_of(
