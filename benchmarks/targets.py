@@ -256,7 +256,7 @@ def against_algorithm_1(results: Results) -> Measured | None:
 
 
 def elpigraph_pair(results: Results) -> tuple[Record, Record] | None:
-    """elpigraph with the nodes that its users give it, ramify with its own default.
+    """What elpigraph does with the nodes that its users give it, and ramify with its default.
 
     The rows with as many centres as nodes are in the table, too.
     """
