@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-lowest lint format bench bench-quick clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint         check style and types"
 	@echo "make setup        make .venv with every extra and the developers' tools"
 	@echo "make format       rewrite the code in the project's style"
+	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
 	@echo "make bench        measure against other programs (an hour or two), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
@@ -36,6 +37,12 @@ setup: $(VENV)/setup.stamp
 
 test: $(VENV)/setup.stamp
 	$(BIN)/python -m pytest
+
+# What the compiler is given, run as plain Python: coverage and error messages see inside.
+test-uncompiled: $(VENV)/setup.stamp
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_kdtree.py tests/graph \
+		tests/solvers/test_ddrtree.py \
+		-k "not many_nodes and not algorithm_2 and not never_rises"
 
 lint: $(VENV)/setup.stamp
 	$(BIN)/ruff check

@@ -63,12 +63,12 @@ def build(points: Floats) -> KDTree:
     n_nodes = 2 * n_leaves - 1
     tree = KDTree(
         points,
-        np.arange(n_points, dtype=np.int32),
+        np.arange(n_points),
         np.empty((n_nodes, n_dims)),
         np.empty((n_nodes, n_dims)),
         np.zeros(n_nodes, dtype=np.intp),
         np.full(n_nodes, n_points),
-        np.empty(n_nodes, dtype=np.int32),
+        np.empty(n_nodes, dtype=np.intp),
     )
     divide(*tree)
     return tree

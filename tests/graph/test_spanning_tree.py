@@ -4,20 +4,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import KDTree
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from ramify.graph import euclidean_spanning_tree, spanning_tree
 from ramify.graph.spanning_tree import (
-    MAX_KDTREE_DIM,
-    acyclic,
     boruvka,
-    first_outside,
-    nearest_per_component,
+    find_shared,
+    join,
+    pair_of,
+    precedes,
     prim,
-    search_outside,
+    recall,
+    search,
 )
+from ramify.kdtree import build
 
 from ..oracles import kruskal
 
@@ -54,24 +55,6 @@ def clusters(sizes, *, distance, seed=0, n_dims=2):
     label = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
     corner = distance * (label**2)[:, np.newaxis] * np.ones(n_dims)
     return corner + rng.normal(size=(len(label), n_dims)), label
-
-
-@pytest.fixture
-def searches(monkeypatch):
-    """Records, for each exact search of a run, which points ask and how large trees are built."""
-    asked, built = [], []
-
-    def recording_search(kdtree, component, found, target, asks):
-        asked.append(int(asks.sum()))
-        search_outside(kdtree, component, found, target, asks)
-
-    def recording_kdtree(data):
-        built.append(len(data))
-        return KDTree(data)
-
-    monkeypatch.setattr(spanning_tree, "search_outside", recording_search)
-    monkeypatch.setattr(spanning_tree, "KDTree", recording_kdtree)
-    return asked, built
 
 
 # Arbitrary points
@@ -143,14 +126,14 @@ def test_spanning_tree_of_identical_points_has_zero_length(routine, n_points):
     assert (lengths(points, edges) == 0).all()
 
 
-@pytest.mark.parametrize("n_dims", [1, 2, MAX_KDTREE_DIM, MAX_KDTREE_DIM + 1, 30])
+@pytest.mark.parametrize("n_dims", [1, 2, 30])
 def test_spanning_tree_of_one_point_has_no_edge(n_dims):
     edges = euclidean_spanning_tree(np.ones((1, n_dims)))
     assert edges.shape == (0, 2)
     assert np.issubdtype(edges.dtype, np.integer)
 
 
-@pytest.mark.parametrize("n_dims", [1, 2, MAX_KDTREE_DIM, MAX_KDTREE_DIM + 1, 30])
+@pytest.mark.parametrize("n_dims", [1, 2, 30])
 def test_spanning_tree_of_two_points_is_their_edge(n_dims):
     points = np.vstack([np.ones(n_dims), np.zeros(n_dims)])
     np.testing.assert_array_equal(euclidean_spanning_tree(points), [[0, 1]])
@@ -160,20 +143,28 @@ def test_spanning_tree_of_two_points_is_their_edge(n_dims):
 
 
 @pytest.mark.parametrize("routine", ROUTINES)
-@pytest.mark.parametrize("n_dims", [1, 2, 3, 6, MAX_KDTREE_DIM, MAX_KDTREE_DIM + 1, 30])
+@pytest.mark.parametrize("n_dims", [1, 2, 3, 6, 10, 30])
 def test_spanning_tree_of_points_at_distinct_distances_is_kruskals(routine, n_dims, rng):
     points = rng.normal(size=(150, n_dims))
     assert as_set(routine(points)) == as_set(kruskal(points))
 
 
-def test_boruvka_agrees_with_prim_on_many_points(rng):
-    points = rng.normal(size=(3000, 2))
+@pytest.mark.parametrize(("n_dims", "offset"), [(2, 0.0), (2, 1e9), (5, 0.0)])
+def test_boruvka_agrees_with_prim_on_many_points(n_dims, offset, rng):
+    points = offset + rng.normal(size=(600, n_dims))
     assert as_set(boruvka(points)) == as_set(prim(points))
 
 
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_spanning_tree_is_as_long_as_scipys(routine, rng):
+    points = rng.normal(size=(300, 3))
+    expected = minimum_spanning_tree(cdist(points, points)).sum()
+    assert lengths(points, routine(points)).sum() == pytest.approx(expected, rel=1e-12)
+
+
 def test_spanning_tree_edges_are_sorted_pairs(rng):
-    for n_dims in (2, MAX_KDTREE_DIM + 1):
-        edges = euclidean_spanning_tree(rng.normal(size=(100, n_dims)))
+    for routine in ROUTINES:
+        edges = routine(rng.normal(size=(100, 3)))
         assert (edges[:, 0] < edges[:, 1]).all()
         assert edges.tolist() == sorted(edges.tolist())
 
@@ -187,17 +178,18 @@ def test_spanning_tree_follows_a_permutation_of_the_points(rng):
 
 def test_spanning_tree_ignores_empty_dimensions(rng):
     points = rng.normal(size=(200, 2))
-    padded = np.hstack([points, np.zeros((200, MAX_KDTREE_DIM))])
+    padded = np.hstack([points, np.zeros((200, 10))])
     np.testing.assert_array_equal(euclidean_spanning_tree(padded), euclidean_spanning_tree(points))
 
 
-@pytest.mark.parametrize("scale", [2.0**-300, 2.0**300])
-def test_spanning_tree_does_not_depend_on_the_unit_of_length(scale, rng):
-    for n_dims in (2, MAX_KDTREE_DIM + 1):
-        points = rng.normal(size=(200, n_dims))
-        np.testing.assert_array_equal(
-            euclidean_spanning_tree(scale * points), euclidean_spanning_tree(points)
-        )
+@pytest.mark.parametrize("scale", [2.0**-1000, 2.0**-300, 2.0**300, 2.0**1000])
+@pytest.mark.parametrize("limit", [0, 10**6])
+def test_spanning_tree_does_not_depend_on_the_unit_of_length(scale, limit, monkeypatch, rng):
+    monkeypatch.setattr(spanning_tree, "MIN_KDTREE", limit)
+    points = rng.normal(size=(200, 2))
+    np.testing.assert_array_equal(
+        euclidean_spanning_tree(scale * points), euclidean_spanning_tree(points)
+    )
 
 
 def test_spanning_tree_accepts_any_memory_layout_and_precision(rng):
@@ -263,172 +255,156 @@ def test_spanning_tree_of_nearly_coincident_pairs_is_kruskals(routine, rng):
     assert (lengths(points, edges) < 1e-8).sum() == 60
 
 
-# The exact search of Borůvka's algorithm
+# Components far apart
 
 
 @pytest.mark.parametrize(
-    "sizes", [(12, 12), (20, 20, 20), (100, 90, 70), (150, 150, 200), (300, 5)]
+    "sizes", [(12, 12), (20, 20, 20), (100, 90, 70), (150, 150, 200), (300, 5), (40,) * 7]
 )
-def test_boruvka_searches_where_neighbour_lists_end_inside_clusters(sizes, searches):
-    points, label = clusters(sizes, distance=1e3)
+@pytest.mark.parametrize("n_dims", [2, 5])
+def test_boruvka_joins_clusters_by_their_closest_points(sizes, n_dims):
+    points, label = clusters(sizes, distance=1e3, n_dims=n_dims)
     edges = boruvka(points)
-    asked, _ = searches
-    assert max(asked) > 0
-    assert_minimal(points, edges)
+    assert as_set(edges) == as_set(prim(points))
     assert (label[edges[:, 0]] != label[edges[:, 1]]).sum() == len(sizes) - 1
 
 
-@pytest.mark.parametrize("n_clusters", [2, 3, 4, 7])
-def test_boruvka_joins_clusters_larger_than_its_longest_lists(n_clusters, searches):
-    points, _ = clusters([140] * n_clusters, distance=1e3, seed=n_clusters)
-    edges = boruvka(points)
-    asked, built = searches
-    assert sum(asked) >= 140
-    assert len(built) > 1  # the search for large components builds trees of its own
-    assert_minimal(points, edges, reference=prim)
-
-
-def test_boruvka_settles_small_components_without_new_trees(searches):
-    points, _ = clusters([20] * 10, distance=1e3)
-    assert_minimal(points, boruvka(points))
-    asked, built = searches
-    assert max(asked) > 0
-    assert built == [200]
-
-
-def test_boruvka_never_searches_when_lists_hold_all_points(searches, rng):
-    for n_points in range(2, 10):
-        points = rng.integers(0, 2, size=(n_points, 2)).astype(float)
-        assert_minimal(points, boruvka(points))
-    assert searches[0] == []
-
-
-def test_boruvka_joins_large_clusters_of_duplicates(searches):
+def test_boruvka_joins_large_clusters_of_duplicates():
     site = np.repeat([0, 1, 2], [200, 150, 400])
     points = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0]])[site]
     edges = boruvka(points)
-    assert sum(searches[0]) > 0
     assert_spans(edges, len(points))
     assert sorted(lengths(points, edges))[-3:] == [0, 1, 3]
 
 
-def closest_outside(points, component):
-    """For each component, its distance to the rest, by brute force."""
-    distance = cdist(points, points)
-    distance[component[:, np.newaxis] == component] = np.inf
-    return np.array([distance[component == c].min() for c in range(component.max() + 1)])
+# Edges of equal length: the one of lower indices comes first
+
+
+@pytest.mark.parametrize("routine", ROUTINES)
+@given(
+    points=hnp.arrays(
+        np.float64, st.tuples(st.integers(2, 60), st.integers(1, 3)), elements=st.integers(0, 3)
+    )
+)
+def test_spanning_tree_among_ties_is_kruskals(routine, points):
+    # The oracle keeps equal lengths in the order of their indices.
+    assert as_set(routine(points)) == as_set(kruskal(points))
+
+
+@pytest.mark.parametrize("routine", ROUTINES)
+def test_spanning_tree_of_equal_points_is_a_star_around_the_first(routine):
+    edges = routine(np.full((50, 2), 0.1))
+    assert as_set(edges) == {(0, j) for j in range(1, 50)}
+
+
+def test_spanning_tree_of_a_shuffled_grid_is_the_same_from_both_algorithms(rng):
+    points = rng.permutation(np.stack(np.meshgrid(*[np.arange(20.0)] * 2), -1).reshape(-1, 2))
+    assert as_set(boruvka(points)) == as_set(prim(points))
+
+
+# Steps of the algorithms
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 10])
+def test_spanning_tree_is_the_same_on_both_sides_of_the_limit(n_dims, monkeypatch, rng):
+    points = rng.normal(size=(60, n_dims))
+    trees = []
+    for limit in (0, 10**6):
+        monkeypatch.setattr(spanning_tree, "MIN_KDTREE", limit)
+        trees.append(euclidean_spanning_tree(points))
+    np.testing.assert_array_equal(*trees)
+
+
+@pytest.mark.parametrize("n_dims", [1, 3, 10])
+def test_algorithm_depends_on_the_number_of_points_and_dimensions(n_dims, monkeypatch):
+    limit = int(np.ceil(spanning_tree.MIN_KDTREE * 2 ** (n_dims / 2)))
+    called = []
+    for name in ("prim", "boruvka"):
+        monkeypatch.setattr(spanning_tree, name, lambda points, name=name: called.append(name))
+    euclidean_spanning_tree(np.zeros((limit - 1, n_dims)))
+    euclidean_spanning_tree(np.zeros((limit, n_dims)))
+    assert called == ["prim", "boruvka"]
 
 
 @given(
-    sizes=st.lists(st.integers(1, 160), min_size=2, max_size=6),
-    distance=st.sampled_from([0.0, 1.0, 100.0]),
+    edge=st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 20)),
+    other=st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 20)),
+)
+def test_precedes_orders_edges_by_length_and_then_by_indices(edge, other):
+    expected = (edge[0], sorted(edge[1:])) < (other[0], sorted(other[1:]))
+    pair, other_pair = pair_of(*edge[1:], 21), pair_of(*other[1:], 21)
+    assert precedes(float(edge[0]), pair, float(other[0]), other_pair) == expected
+
+
+components = st.integers(0, 3).flatmap(
+    lambda last: hnp.arrays(np.int64, st.integers(4, 60), elements=st.integers(0, last))
+)
+
+
+@given(component=components)
+def test_find_shared_matches_numpy(component):
+    tree = build(np.random.default_rng(0).normal(size=(len(component), 2)))
+    shared = np.empty(len(tree.start), dtype=np.int64)
+    find_shared(tree.start, tree.stop, component, shared)
+    for node, (start, stop) in enumerate(zip(tree.start, tree.stop, strict=True)):
+        inside = np.unique(component[start:stop])
+        assert shared[node] == (inside[0] if len(inside) == 1 else -1)
+
+
+@given(
+    component=components.filter(lambda component: len(np.unique(component)) > 1),
+    n_values=st.sampled_from([3, 1000]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_search_outside_finds_the_nearest_point_of_another_component(sizes, distance, seed):
-    points, component = clusters(sizes, distance=distance, seed=seed)
-    found = np.full(len(points), np.inf)
-    target = np.full(len(points), -1)
-    search_outside(KDTree(points), component, found, target, np.ones(len(points), dtype=bool))
-    best = np.full(len(sizes), np.inf)
-    np.minimum.at(best, component, found)
-    np.testing.assert_allclose(best, closest_outside(points, component), rtol=1e-12)
-    answered = np.isfinite(found)
-    assert (component[target[answered]] != component[answered]).all()
-    np.testing.assert_allclose(
-        np.linalg.norm(points[answered] - points[target[answered]], axis=1),
-        found[answered],
-        rtol=1e-12,
+def test_search_finds_the_first_edge_out_of_each_component(component, n_values, seed):
+    n_points = len(component)
+    points = np.random.default_rng(seed).integers(n_values, size=(n_points, 2)).astype(float)
+    tree = build(points)
+    shared = np.empty(len(tree.start), dtype=np.int64)
+    find_shared(tree.start, tree.stop, component, shared)
+    best, best_pair = np.full(n_points, np.inf), np.zeros(n_points, dtype=np.int64)
+    known, known_pair = np.full(n_points, -1.0), np.zeros(n_points, dtype=np.int64)
+    target = np.arange(n_points)
+    recall(tree.points, tree.order, component, known, known_pair, target, best, best_pair)
+    offered = best.copy()
+    search(*tree, component, shared, known, known_pair, target, best, best_pair)
+
+    length = cdist(tree.points, tree.points, "sqeuclidean")
+    pair = np.minimum.outer(tree.order, tree.order) * n_points + np.maximum.outer(
+        tree.order, tree.order
     )
+    for c in np.unique(component):
+        leaves = (component[:, np.newaxis] == c) & (component != c)
+        first = np.lexsort((pair[leaves], length[leaves]))[0]
+        assert (best[c], best_pair[c]) == (length[leaves][first], pair[leaves][first])
+        assert best[c] <= offered[c]
+    # What the points know is a bound, and exact where it comes with a target.
+    outside = np.where(component[:, np.newaxis] != component, length, np.inf)
+    assert (known <= outside.min(axis=1)).all()
+    found = np.flatnonzero(target != np.arange(n_points))
+    np.testing.assert_array_equal(outside[found, target[found]], known[found])
+    np.testing.assert_array_equal(outside[found].min(axis=1), known[found])
 
 
-def test_search_outside_answers_only_the_points_that_ask():
-    points, component = clusters([140, 20, 200], distance=10.0)
-    asks = component != 2
-    found = np.full(len(points), np.inf)
-    target = np.full(len(points), -1)
-    search_outside(KDTree(points), component, found, target, asks)
-    assert np.isinf(found[~asks]).all()
-    assert (target[~asks] == -1).all()
-    best = [found[component == c].min() for c in (0, 1)]
-    np.testing.assert_allclose(best, closest_outside(points, component)[:2], rtol=1e-12)
+def test_recall_offers_known_edges_only_while_they_lead_outside():
+    points, order = np.array([[0.0], [1.0], [3.0]]), np.arange(3)
+    known, known_pair, target = np.array([1.0, 1.0, 4.0]), np.array([1, 1, 5]), np.array([1, 0, 1])
+    component = np.array([0, 0, 2])
+    best, best_pair = np.full(3, np.inf), np.zeros(3, dtype=np.int64)
+    recall(points, order, component, known, known_pair, target, best, best_pair)
+    np.testing.assert_array_equal(best, [4, np.inf, 4])
+    np.testing.assert_array_equal(best_pair[[0, 2]], [5, 5])
 
 
-def test_search_outside_keeps_better_answers_that_it_was_given():
-    points, component = clusters([150, 150], distance=10.0)
-    expected = closest_outside(points, component)
-    distance = cdist(points, points)
-    distance[component[:, np.newaxis] == component] = np.inf
-    known = distance.min(axis=1).argmin()
-    found = np.full(len(points), np.inf)
-    target = np.full(len(points), -1)
-    found[known], target[known] = distance[known].min(), distance[known].argmin()
-    search_outside(KDTree(points), component, found, target, np.isinf(found))
-    assert found[known] == distance[known].min()
-    assert target[known] == distance[known].argmin()
-    np.testing.assert_allclose([found[component == c].min() for c in (0, 1)], expected, rtol=1e-12)
+def test_join_adds_the_edge_that_two_components_share_once():
+    best, best_pair = np.array([1.0, 1.0, 2.0, np.inf]), np.array([1, 1, 6, 0])
+    parent, component, pairs = np.arange(4), np.array([0, 1, 2, 2]), np.zeros(3, dtype=np.int64)
+    assert join(np.arange(4), best, best_pair, parent, component, pairs, 0) == 2
+    np.testing.assert_array_equal(pairs, [1, 6, 0])
+    np.testing.assert_array_equal(component, [0, 0, 0, 0])
 
 
-# Steps of Borůvka's algorithm
-
-
-def test_first_outside_is_the_first_neighbour_of_another_component():
-    distance = np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 4.0], [0.0, 2.0, 3.0]])
-    neighbour = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
-    component = np.array([0, 0, 1])
-    found, target = first_outside(distance, neighbour, component, component)
-    np.testing.assert_array_equal(found, [2.0, 4.0, 2.0])
-    np.testing.assert_array_equal(target, [2, 2, 0])
-
-
-def test_first_outside_is_infinitely_far_where_the_list_holds_none():
-    distance = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 5.0]])
-    neighbour = np.array([[0, 1], [1, 0], [2, 1]])
-    component = np.array([0, 0, 1])
-    found, target = first_outside(distance, neighbour, component, component)
-    np.testing.assert_array_equal(found, [np.inf, np.inf, 5.0])
-    assert target[2] == 1
-
-
-def test_first_outside_compares_with_the_components_of_the_rows():
-    distance, neighbour = np.array([[0.5, 1.0, 2.0]]), np.array([[3, 1, 0]])
-    component = np.array([0, 1, 2, 2])
-    found, target = first_outside(distance, neighbour, component, own=np.array([2]))
-    assert (found[0], target[0]) == (1.0, 1)
-
-
-def test_nearest_per_component_is_the_smallest_and_the_first_of_equals():
-    found = np.array([3.0, 1.0, 2.0, 2.0, np.inf])
-    component = np.array([0, 0, 1, 1, 2])
-    np.testing.assert_array_equal(nearest_per_component(found, component), [1, 2, 4])
-
-
-def test_acyclic_keeps_one_of_two_components_that_choose_each_other():
-    np.testing.assert_array_equal(acyclic(np.array([[0, 1], [1, 0], [2, 1]]), 3), [0, 2])
-
-
-def test_acyclic_drops_the_last_join_of_a_cycle():
-    joins = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [4, 0]])
-    np.testing.assert_array_equal(acyclic(joins, 5), [0, 1, 2, 4])
-
-
-@given(
-    joins=hnp.arrays(
-        np.int64, st.tuples(st.integers(1, 40), st.just(2)), elements=st.integers(0, 14)
-    ).filter(lambda joins: (joins[:, 0] != joins[:, 1]).all())
-)
-def test_acyclic_keeps_the_earliest_spanning_forest(joins):
-    root = list(range(15))
-    expected = []
-    for position, (a, b) in enumerate(joins):
-        if root[a] != root[b]:
-            root = [root[a] if r == root[b] else r for r in root]
-            expected.append(position)
-    np.testing.assert_array_equal(acyclic(joins, 15), expected)
-
-
-def test_acyclic_tells_joins_apart_among_more_components_than_32_bits_can_pair():
-    # 5·n + 10 and 42954·n + 67306 differ by 2³².
-    n_components = 100_000
-    joins = np.array([[5, 10], [42_954, 67_306]], dtype=np.int32)
-    assert np.diff(joins.astype(np.int64) @ [n_components, 1]) == 2**32
-    np.testing.assert_array_equal(acyclic(joins, n_components), [0, 1])
+def test_points_that_are_not_finite_are_refused(monkeypatch):
+    monkeypatch.setattr(spanning_tree, "MIN_KDTREE", 0)
+    with pytest.raises(ValueError, match="must be finite"):
+        euclidean_spanning_tree(np.array([[0.0], [np.inf]]))

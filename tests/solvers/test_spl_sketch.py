@@ -15,7 +15,7 @@ from ramify.solvers.spl import (
     squared_distances,
     start,
 )
-from ramify.solvers.spl_sketch import ascend, spl_sketch
+from ramify.solvers.spl_sketch import MIN_TOL, ascend, spl_sketch
 
 from ..conftest import branching
 from .test_spl import problem
@@ -124,7 +124,7 @@ def test_sketch_comes_within_one_percent_of_the_optimum(name):
     assert result.converged
     reached = evaluate(p, result.state.s)
     scale = gap_scale(p, optimum.s, optimum.logdet)
-    assert optimum.objective - reached.objective < 5e-3 * scale
+    assert optimum.objective - reached.objective < 7e-3 * scale
     assert 1 - procrustes(optimum.QinvYW, result.state.QinvYW)[2] > 0.995**2
     np.testing.assert_allclose(result.state.captured, reached.captured, rtol=1e-6)
     assert abs(result.state.objective - reached.objective) < 4 * result.objective_error
@@ -168,7 +168,7 @@ def test_a_higher_tolerance_stops_earlier():
     ]
     assert runs[0].n_iter < runs[1].n_iter == runs[2].n_iter
     assert runs[0].change <= 1e-3
-    assert runs[1].change <= 1e-5
+    assert runs[1].change <= MIN_TOL
 
 
 def test_sketch_depends_on_the_seed_and_not_on_the_threads():

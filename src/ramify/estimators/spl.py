@@ -71,14 +71,14 @@ class SPL(StructureLearner):
         hundreds of thousands of them. "sketch" estimates the resistances of the edges from
         random vectors, in linear time whatever the graph; it ends some tenths of a percent
         short of the optimum and proves nothing. "auto" takes "exact" for a few hundred
-        samples, then "sparse" while an iteration takes about ten seconds or, with many samples,
-        not many times as long as the sketch would, and "sketch" beyond.
+        samples, then "sparse" while an iteration takes some five seconds at most or, with many
+        samples, while it takes no longer than a sketch, and "sketch" beyond.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6
         Stop when the optimum is proven to be no farther than ``tol``, relative to the larger
         of |objective| (without its data term) and n_components·n_samples/2. A sketch stops
-        when an iteration changes the objective by no more than the larger of ``tol`` and 1e-5,
+        when an iteration changes the objective by no more than the larger of ``tol`` and 2e-5,
         relative to the same, by an estimate.
     random_state : int, RandomState or None, default=None
         Seed of the sketch's random vectors; the other solvers use no random numbers.

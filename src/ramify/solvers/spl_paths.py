@@ -14,9 +14,9 @@ from .spl_sketch import N_COLUMNS, spl_sketch
 
 # Below this many samples a dense inverse is as fast as any.
 MAX_EXACT = 400
-# An exact inversion may cost so many operations, some ten seconds, or so many for each sample:
-# then a certified optimum takes a few times as long as a sketch.
-MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 2e11, 4e6
+# An exact inversion may cost so many operations, some five seconds, or so many for each sample:
+# then a certified optimum takes about as long as a sketch.
+MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 1.5e11, 1e6
 # Vectors of E numbers that the search for the optimum keeps.
 N_SEARCH = 60
 

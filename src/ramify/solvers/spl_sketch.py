@@ -1,10 +1,14 @@
 """SPL on graphs too entangled to invert: minorise–maximise steps with estimated resistances."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from .._typing import Floats
+from .._typing import Floats, Ints
+from ..graph import adjacency
 from ..graph.sketch import laplacian_solver, scaled_laplacian, sketch
 from .record import Callback, Progress
 from .spl import (
@@ -24,7 +28,7 @@ from .spl import (
 # Random solutions for each step, and for the estimates at the end.
 N_COLUMNS, N_FINAL = 16, 64
 # The least change of the objective that the noise of the steps lets one see.
-MIN_TOL = 1e-5
+MIN_TOL = 2e-5
 # Accuracy of W in each step, where it only weighs the data term, and at the end.
 STEP_RTOL, FINAL_RTOL = 1e-3, 1e-8
 
@@ -59,6 +63,7 @@ def spl_sketch(
     >>> result.state.s.round(1)  # 0.108 at the optimum
     array([0.1, 0.1])
     """
+    problem, order = with_neighbours_near(problem)
     d = min(problem.n_components, problem.Y.shape[1])
     start_time = time.perf_counter()
     history: list[float] = []
@@ -98,6 +103,9 @@ def spl_sketch(
         if converged:
             break
     state, error = estimate_state(problem, average, basis, rng, n_jobs)
+    QinvYW = np.empty_like(state.QinvYW)
+    QinvYW[order] = state.QinvYW
+    state = replace(state, QinvYW=QinvYW)
     report(state.objective)
     return SPLResult(
         state,
@@ -110,6 +118,19 @@ def spl_sketch(
         "change of the objective",
         error,
     )
+
+
+def with_neighbours_near(problem: SPLProblem) -> tuple[SPLProblem, Ints]:
+    """The problem with its samples in an order that keeps neighbours near each other in memory.
+
+    Where most of the time goes, rows of neighbours are added up.
+    """
+    n = len(problem.Y)
+    graph = sparse.csr_matrix(adjacency(problem.edges, n))
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True)
+    rank = np.empty(n, dtype=np.intp)
+    rank[order] = np.arange(n)
+    return replace(problem, Y=problem.Y[order], edges=rank[problem.edges]), order
 
 
 def ascend(
