@@ -76,7 +76,7 @@ def ddrtree_one_centre_per_point(quick: bool) -> list[Case]:
                     data("branching", n),
                     {**params, **common},
                     extras=("objective",),
-                    pilot={"n": 300} if quick else None,
+                    pilot={"n": 300} if quick else {"n": 1000},
                     repeats=1 if quick else 3,
                 )
             )
@@ -173,7 +173,7 @@ def ddrtree_million(quick: bool) -> list[Case]:
                 params,
                 iterations=(4, 20),
                 pilot={"n": 10_000 if quick else 100_000},
-                repeats=1 if quick else 3,
+                repeats=1 if quick else 3 if n < 1_000_000 else 2,
                 extras=("gram",),
                 timeout=60 * MINUTE,
             )

@@ -81,7 +81,9 @@ def divide(
     """Halve the points of node after node along the widest side of its box."""
     n_dims = points.shape[1]
     for node in range(len(start)):
-        first[node] = order[start[node] : stop[node]].min()
+        first[node] = order[start[node]]
+        for i in range(start[node] + 1, stop[node]):
+            first[node] = min(first[node], order[i])
         widest, width = 0, -1.0
         for axis in range(n_dims):
             least = greatest = points[start[node], axis]

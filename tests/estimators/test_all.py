@@ -31,6 +31,9 @@ ESTIMATORS = {
     "DRTree": DRTree(),
     "SPL": SPL(),
     "SPL gamma=0": SPL(gamma=0.0),
+    "SPL sparse": SPL(solver="sparse"),
+    "SPL sketch": SPL(solver="sketch", tol=1e-4, random_state=0),
+    "SPL sketch gamma=0": SPL(solver="sketch", gamma=0.0, tol=1e-4, random_state=0),
 }
 
 

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial import procrustes
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA, KernelPCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
+import ramify.memory
 from ramify import SPL
 from ramify.neighbors import neighbor_edges
 from ramify.solvers.spl import SPLProblem, evaluate, posterior_covariance, spl, squared_distances
@@ -133,3 +136,81 @@ def test_without_an_active_edge_spl_is_pca_and_says_so():
     np.testing.assert_allclose(
         model.skeleton_, oracles.align(model.skeleton_, pca.transform(X)), rtol=1e-6, atol=1e-6
     )
+
+
+def test_solver_is_chosen_by_size_and_reported():
+    assert SPL().fit(IRIS).solver_ == "exact"
+    assert SPL(tol=1e-3).fit(branching(450, 5)).solver_ == "sparse"
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3])
+@pytest.mark.parametrize("C", [1e3, np.inf])
+def test_solvers_agree(gamma, C):
+    X = branching(150, 8)
+    models = {
+        solver: SPL(solver=solver, gamma=gamma, C=C, random_state=0).fit(X)
+        for solver in ("exact", "sparse", "sketch")
+    }
+    exact = models["exact"]
+    for solver, model in models.items():
+        assert model.solver_ == solver
+        assert model.converged_
+        np.testing.assert_array_equal(model.edges_, exact.edges_)
+        assert 1 - procrustes(exact.embedding_, model.embedding_)[2] > 0.99
+        assert 1 - procrustes(exact.skeleton_, model.skeleton_)[2] > 0.99
+    sparse_one = models["sparse"]
+    assert sparse_one.objective_ == pytest.approx(exact.objective_, rel=2e-6)
+    assert sparse_one.optimality_gap_ <= 1e-6 * abs(exact.objective_)
+    assert sparse_one.objective_error_ == exact.objective_error_ == 0
+    sketch = models["sketch"]
+    assert abs(sketch.objective_ - exact.objective_) < 0.01 * exact.objective_ + 4 * (
+        sketch.objective_error_
+    )
+
+
+def test_a_sketch_claims_no_proof():
+    model = SPL(solver="sketch", random_state=0).fit(IRIS)
+    assert model.converged_
+    assert np.isnan(model.optimality_gap_)
+    assert np.isnan(model.edge_violation_)
+    assert 0 < model.objective_error_ < 0.02 * model.objective_
+    assert model.n_evaluations_ == model.n_iter_ + 1 == len(model.objective_history_)
+
+
+def test_a_sketch_depends_on_its_seed_alone():
+    one, two, other = (SPL(solver="sketch", random_state=seed).fit(IRIS) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    assert (one.embedding_ != other.embedding_).any()
+    state = np.random.RandomState(0)
+    moving = [SPL(solver="sketch", random_state=state, tol=1e-3).fit(IRIS) for _ in range(2)]
+    assert (moving[0].embedding_ != moving[1].embedding_).any()
+
+
+def test_a_sketch_that_is_cut_off_says_so():
+    with pytest.warns(ConvergenceWarning, match=r"change of the objective of .*raise max_iter"):
+        SPL(solver="sketch", max_iter=5, random_state=0).fit(IRIS)
+
+
+def test_unknown_solver_lists_the_known_ones():
+    with pytest.raises(ValueError, match="'solver' parameter of SPL must be") as error:
+        SPL(solver="dense").fit(IRIS)
+    assert all(f"'{name}'" in str(error.value) for name in ("auto", "exact", "sparse", "sketch"))
+
+
+@pytest.mark.parametrize(
+    ("solver", "remedy"),
+    [("exact", "set solver='auto'"), ("sparse", "set solver='sketch'"), ("sketch", "n_neighbors")],
+)
+def test_a_fit_that_does_not_fit_into_memory_says_what_to_set(solver, remedy, monkeypatch):
+    monkeypatch.setattr(ramify.memory, "available_bytes", lambda: 10)
+    with pytest.raises(MemoryError, match=f"SPL on 150 samples of 4 features needs.*{remedy}"):
+        SPL(solver=solver).fit(IRIS)
+
+
+@pytest.mark.parametrize("solver", ["sparse", "sketch"])
+def test_disconnected_graph_keeps_its_parts_apart_on_every_path(solver):
+    X = np.concatenate([branching(40, 4), branching(40, 4, seed=1) + 100.0])
+    model = SPL(n_neighbors=5, solver=solver, random_state=0).fit(X)
+    assert model.graph_[:40, 40:].nnz == 0
+    gap = np.linalg.norm(model.skeleton_[:40].mean(axis=0) - model.skeleton_[40:].mean(axis=0))
+    assert gap > 100

@@ -4,11 +4,13 @@ from scipy import linalg
 
 from ramify.graph.inverse import plan_elimination, selected_inverse
 from ramify.graph.sketch import (
+    advance,
     conjugate_gradients,
     edge_energy,
     laplacian_solver,
     log_form,
     random_sides,
+    redirect,
     scaled_laplacian,
     sketch,
 )
@@ -90,6 +92,20 @@ def test_sketch_depends_on_the_seed_and_not_on_the_threads(rng):
     np.testing.assert_array_equal(one.resistance, two.resistance)
     assert one[1:] == two[1:]
     assert (one.resistance != other.resistance).all()
+
+
+def test_kernels_of_conjugate_gradients_match_numpy(rng):
+    alpha, rho = rng.uniform(size=(2, 3))
+    step, Q_step, X, residual = rng.normal(size=(4, 7, 3))
+    moved, left = X + alpha * step, residual - alpha * Q_step
+    norms = rho + (left**2).sum(axis=0)
+    advance(alpha, step, Q_step, X, residual, rho)
+    np.testing.assert_allclose(X, moved)
+    np.testing.assert_allclose(residual, left)
+    np.testing.assert_allclose(rho, norms)
+    turned = residual + alpha * step
+    redirect(alpha, residual, step)
+    np.testing.assert_allclose(step, turned)
 
 
 def test_kernel_of_random_sides_matches_numpy(rng):

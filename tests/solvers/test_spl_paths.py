@@ -135,8 +135,7 @@ def test_kernel_pca_of_the_posterior_needs_no_dense_matrix(name):
     s = spl(p, max_iter=200, tol=1e-6).state.s
     expected = kernel_pca(posterior_covariance(p, s), 2)
     scores = kernel_pca_scores(p, choose_path(p, name), s)
-    atol = 1e-8 if name == "sparse" else 1e-4 * np.abs(expected).max()
-    np.testing.assert_allclose(scores, expected, atol=atol)
+    np.testing.assert_allclose(scores, expected, atol=1e-8)
 
 
 def test_kernel_pca_of_two_pieces_tells_them_apart(rng):

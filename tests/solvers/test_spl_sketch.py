@@ -15,8 +15,9 @@ from ramify.solvers.spl import (
     squared_distances,
     start,
 )
-from ramify.solvers.spl_sketch import MIN_TOL, ascend, spl_sketch
+from ramify.solvers.spl_sketch import MIN_TOL, ascend, renumber, spl_sketch
 
+from .. import oracles
 from ..conftest import branching
 from .test_spl import problem
 
@@ -213,3 +214,28 @@ def test_minoriser_lies_below_the_objective(rng):
     best = ascend(p, s, state.resistance, squared_distances(state.QinvYW, p.edges))
     run = optimize.minimize(lambda u: -minoriser(np.exp(u)), np.log(s), method="L-BFGS-B")
     assert minoriser(best) >= -run.fun - 1e-9
+
+
+def test_renumbering_changes_no_value():
+    p = CASES["ten dimensions"]
+    renumbered = renumber(p)
+    s = np.random.default_rng(0).exponential(size=len(p.phi))
+    restored = renumbered.restore(evaluate(renumbered.problem, s[renumbered.edges]))
+    direct = evaluate(p, s)
+    assert restored.objective == pytest.approx(direct.objective)
+    for name in ("s", "gradient", "resistance", "expected"):
+        np.testing.assert_allclose(getattr(restored, name), getattr(direct, name), atol=1e-10)
+    np.testing.assert_allclose(
+        restored.QinvYW, oracles.align(restored.QinvYW, direct.QinvYW), atol=1e-8
+    )
+
+
+def test_renumbering_depends_on_the_points_alone(rng):
+    p = CASES["branches"]
+    order = rng.permutation(len(p.Y))
+    rank = np.argsort(order)
+    edges = np.sort(rank[p.edges], axis=1)
+    other = SPLProblem(p.Y[order], edges, p.phi, p.n_components, p.gamma, p.slack)
+    one, two = renumber(p).problem, renumber(other).problem
+    np.testing.assert_allclose(one.Y, two.Y)
+    np.testing.assert_array_equal(one.edges, two.edges)

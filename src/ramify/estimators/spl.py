@@ -78,7 +78,7 @@ class SPL(StructureLearner):
     tol : float, default=1e-6
         Stop when the optimum is proven to be no farther than ``tol``, relative to the larger
         of |objective| (without its data term) and n_components·n_samples/2. A sketch stops
-        when an iteration changes the objective by no more than the larger of ``tol`` and 2e-5,
+        when an iteration changes the objective by no more than the larger of ``tol`` and 1e-5,
         relative to the same, by an estimate.
     random_state : int, RandomState or None, default=None
         Seed of the sketch's random vectors; the other solvers use no random numbers.

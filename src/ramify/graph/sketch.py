@@ -64,12 +64,10 @@ def conjugate_gradients(Q: ScaledLaplacian, B: Floats, *, rtol: float) -> tuple[
         Q_step = Q.matrix @ step
         curvature = np.einsum("ij,ij->j", step, Q_step)
         alpha = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
-        X += alpha * step
-        residual -= alpha * Q_step
-        rho_new = np.einsum("ij,ij->j", residual, residual)
+        rho_new = np.zeros_like(rho)
+        advance(alpha, step, Q_step, X, residual, rho_new)
         beta = np.divide(rho_new, rho, out=np.zeros_like(rho), where=rho > 0)
-        step *= beta
-        step += residual
+        redirect(beta, residual, step)
         rho = rho_new
         alphas.append(alpha)
         betas.append(beta)
@@ -156,6 +154,26 @@ def log_form(recurrence: Recurrence) -> Floats:
         values, vectors = linalg.eigh_tridiagonal(diagonal, np.sqrt(beta[: n - 1]) / alpha[: n - 1])
         forms[column] = energy * float(vectors[0] ** 2 @ (np.log(values) / values))
     return forms
+
+
+@kernel
+def advance(
+    alpha: Floats, step: Floats, Q_step: Floats, X: Floats, residual: Floats, rho: Floats
+) -> None:
+    """Go alpha steps: move X and the residual, and add up the squares of the latter in rho."""
+    for row in range(X.shape[0]):
+        for column in range(X.shape[1]):
+            X[row, column] += alpha[column] * step[row, column]
+            residual[row, column] -= alpha[column] * Q_step[row, column]
+            rho[column] += residual[row, column] * residual[row, column]
+
+
+@kernel
+def redirect(beta: Floats, residual: Floats, step: Floats) -> None:
+    """Set step to residual + beta·step."""
+    for row in range(step.shape[0]):
+        for column in range(step.shape[1]):
+            step[row, column] = residual[row, column] + beta[column] * step[row, column]
 
 
 @kernel

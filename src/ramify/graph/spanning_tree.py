@@ -100,7 +100,8 @@ def grow(
     """
     newest = 0
     for n_outside in range(len(pairs), 0, -1):
-        to_newest[:n_outside] = 0.0
+        for i in range(n_outside):
+            to_newest[i] = 0.0
         for axis in range(len(columns)):
             column, position = columns[axis], points[newest, axis]
             for i in range(n_outside):
@@ -117,7 +118,8 @@ def grow(
         pairs[last] = pair[pick]
         # The last outside point takes the place of the one that joined.
         outside[pick], length[pick], pair[pick] = outside[last], length[last], pair[last]
-        columns[:, pick] = columns[:, last]
+        for axis in range(len(columns)):
+            columns[axis, pick] = columns[axis, last]
 
 
 def boruvka(points: Floats) -> Ints:

@@ -91,17 +91,18 @@ def kernel_pca_scores(problem: SPLProblem, path: Path, s: Floats, *, n_jobs: int
     n, d, shift = len(problem.Y), problem.n_components, 1e-3 * problem.ridge
     if path.plan is None:
         solve = laplacian_solver(scaled_laplacian(problem.edges, n, s, shift), n_jobs=n_jobs)
-        rtol = 1e-7
     else:
         exact = selected_inverse(path.plan)(s, shift).solve
-        solve, rtol = lambda B, _: exact(B), 1e-10
+
+        def solve(B: Floats, accuracy: float) -> Floats:
+            return exact(B)
 
     def apply(V: Floats, accuracy: float) -> Floats:
         X = solve(V - V.mean(axis=0), accuracy)
         return X - X.mean(axis=0)
 
     start = complete_basis(np.zeros((n, 0)), d)
-    values, vectors, _ = top_eigenvectors(apply, start, d, rtol=rtol)
+    values, vectors, _ = top_eigenvectors(apply, start, d)
     variance = 1 / (4 * (1 / values - shift + problem.ridge))
     scores = vectors[:, :d] * np.sqrt(variance)
     return scores * column_signs(scores)
