@@ -32,22 +32,12 @@ class Program:
             import_module(module)
 
 
-class UnavailableError(Exception):
-    """The installed version of a program has no such option."""
-
-
 def fit_ramify(name: str) -> Callable[..., Any]:
     """A fit of one of ramify's estimators."""
 
     def fit(X: Any, threads: int, neighbors: Any = None, **params: Any) -> Any:
         estimator = getattr(import_module("ramify"), name)()
-        known = estimator.get_params()
-        if "n_jobs" in known:
-            params["n_jobs"] = threads
-        missing = sorted(set(params) - set(known))
-        if missing:
-            raise UnavailableError(f"{name} has no parameter {', '.join(missing)}")
-        estimator.set_params(**params)
+        estimator.set_params(n_jobs=threads, **params)
         return estimator.fit(X) if neighbors is None else estimator.fit(X, neighbors=neighbors)
 
     return fit
