@@ -60,9 +60,13 @@ def fit_umap(X: Any, threads: int, **params: Any) -> Any:
 
 
 def fit_elpigraph(X: Any, threads: int, **params: Any) -> Any:
-    """elpigraph-python; the first of its list of graphs is the only one here."""
+    """elpigraph-python; the first of its list of graphs is the only one here.
+
+    The threads are those of BLAS and numba: with n_cores > 1, version 0.3.4 ended with an
+    UnboundLocalError on these data.
+    """
     tree = import_module("elpigraph").computeElasticPrincipalTree
-    return tree(X, verbose=False, Do_PCA=True, n_cores=threads, **params)[0]
+    return tree(X, verbose=False, Do_PCA=True, **params)[0]
 
 
 RAMIFY = (
