@@ -303,7 +303,7 @@ def spl_subgradient(quick: bool) -> list[Case]:
             mode="subgradient",
             pilot={"n": n, "max_steps": 10},
             repeats=1,
-            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 300.0},
+            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 90.0},
         ),
     ]
 
