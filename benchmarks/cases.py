@@ -111,9 +111,12 @@ def one_centre_per_point(n: int, repeats: int, pilot: dict[str, Any]) -> Case:
 
 def ddrtree_few_centres(quick: bool) -> list[Case]:
     """133 centres: seconds per iteration of three programs."""
-    n = 5000 if quick else 10_000
-    repeats = 1 if quick else 3
-    table = data("branching", n)
+    table = data("branching", 4000 if quick else 10_000)
+    shorter: dict[str, Any] = {
+        "iterations": (3, 13) if quick else (5, 25),
+        "pilot": {"n": 1000} if quick else None,
+        "repeats": 1 if quick else 3,
+    }
     shared = {"gamma": 10.0, "sigma": 1e-3, "tol": 0}
     ramify = {"n_components": 2, "n_centers": 133, "tol": 0, "random_state": 0}
     return [
@@ -122,8 +125,7 @@ def ddrtree_few_centres(quick: bool) -> list[Case]:
             "ramify.DDRTree",
             table,
             {**ramify, **shared, "lam": "5N"},
-            iterations=(5, 25),
-            repeats=repeats,
+            **shorter,
             extras=("objective",),
         ),
         Case(
@@ -131,16 +133,14 @@ def ddrtree_few_centres(quick: bool) -> list[Case]:
             "ramify.DDRTree",
             table,
             ramify,
-            iterations=(5, 25),
-            repeats=repeats,
+            **shorter,
         ),
         Case(
             "ddrtree-python",
             "ddrtree-python",
             table,
             {"dimensions": 2, "ncenter": 133, "lambda_": "5N", **shared},
-            iterations=(5, 25),
-            repeats=repeats,
+            **shorter,
             extras=("objective",),
         ),
         Case(
@@ -148,8 +148,7 @@ def ddrtree_few_centres(quick: bool) -> list[Case]:
             "simpleppt",
             table,
             {"Nodes": 133, "err_cut": 0},
-            iterations=(5, 25),
-            repeats=repeats,
+            **shorter,
         ),
     ]
 
@@ -304,7 +303,7 @@ def spl_subgradient(quick: bool) -> list[Case]:
             mode="subgradient",
             pilot={"n": n, "max_steps": 10},
             repeats=1,
-            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 300.0},
+            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 90.0},
         ),
     ]
 

@@ -32,22 +32,12 @@ class Program:
             import_module(module)
 
 
-class UnavailableError(Exception):
-    """The installed version of a program has no such option."""
-
-
 def fit_ramify(name: str) -> Callable[..., Any]:
     """A fit of one of ramify's estimators."""
 
     def fit(X: Any, threads: int, neighbors: Any = None, **params: Any) -> Any:
         estimator = getattr(import_module("ramify"), name)()
-        known = estimator.get_params()
-        if "n_jobs" in known:
-            params["n_jobs"] = threads
-        missing = sorted(set(params) - set(known))
-        if missing:
-            raise UnavailableError(f"{name} has no parameter {', '.join(missing)}")
-        estimator.set_params(**params)
+        estimator.set_params(n_jobs=threads, **params)
         return estimator.fit(X) if neighbors is None else estimator.fit(X, neighbors=neighbors)
 
     return fit
@@ -70,9 +60,13 @@ def fit_umap(X: Any, threads: int, **params: Any) -> Any:
 
 
 def fit_elpigraph(X: Any, threads: int, **params: Any) -> Any:
-    """elpigraph-python; the first of its list of graphs is the only one here."""
+    """elpigraph-python; the first of its list of graphs is the only one here.
+
+    The threads are those of BLAS and numba: with n_cores > 1, version 0.3.4 ended with an
+    UnboundLocalError on these data.
+    """
     tree = import_module("elpigraph").computeElasticPrincipalTree
-    return tree(X, verbose=False, Do_PCA=True, n_cores=threads, **params)[0]
+    return tree(X, verbose=False, Do_PCA=True, **params)[0]
 
 
 RAMIFY = (

@@ -6,6 +6,7 @@ their own folder.
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -115,14 +116,14 @@ def group_section(name: str, document: dict[str, Any]) -> str:
 # Heading, and the cell of a record; a column with no entry in a group is left out.
 COLUMNS: tuple[tuple[str, Any], ...] = (
     ("program", lambda case: case["program"]),
-    ("case", lambda case: "" if case["name"].startswith(case["program"]) else case["name"]),
+    ("setting", lambda case: setting_cell(case)),
     ("data (simulated)", lambda case: data_cell(case["data"])),
     ("threads", lambda case: str(case["threads"])),
     ("runs", lambda case: runs_cell(case)),
     ("seconds, median", lambda case: seconds_cell(case)),
-    ("min–max", lambda case: spread(case.get("seconds"))),
+    ("min–max, s", lambda case: spread(case.get("seconds"))),
     ("s/iteration", lambda case: number(case.get("per_iteration"))),
-    ("min–max", lambda case: spread(case.get("per_iteration"))),
+    ("min–max, s/iteration", lambda case: spread(case.get("per_iteration"))),
     ("YᵀY, s", lambda case: number(inside(case, "gram", "seconds"))),
     ("first call, s", lambda case: first_call_cell(case)),
     ("peak over imports, MiB", lambda case: whole(case.get("peak_over_imports_mib"))),
@@ -198,6 +199,14 @@ def inside(case: Record, *keys: str) -> Any:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def setting_cell(case: Record) -> str:
+    """What the name of a case says beyond its program and its data."""
+    name = re.sub(r"\bN=\d+", "", case["name"])
+    for known in (case["program"], *case["program"].split("."), case["data"]["name"]):
+        name = name.replace(known, "", 1)
+    return name.strip(" ,")
 
 
 def data_cell(data: dict[str, Any]) -> str:

@@ -66,6 +66,7 @@ def run_group(name: str, results: Path, *, quick: bool) -> int:
     """Measure every case of a group, writing its file after each; return how many failed."""
     group = GROUPS[name]
     cases = group.cases(quick)
+    start = time.perf_counter()
     say(f"== {name}: {group.title}")
     document: dict[str, Any] = {
         "group": name,
@@ -82,6 +83,7 @@ def run_group(name: str, results: Path, *, quick: bool) -> int:
             document["cases"].extend(bench.measure(case))
             text = json.dumps(document, indent=1, ensure_ascii=False)
             (results / f"{name}.json").write_text(text + "\n", "utf-8")
+    say(f"   {time.perf_counter() - start:.0f} s in all")
     return sum(case["status"] == "error" for case in document["cases"])
 
 

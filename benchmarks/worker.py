@@ -14,7 +14,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from programs import PROGRAMS, Program, UnavailableError
+from programs import PROGRAMS, Program
 
 MIB = 2**20
 # A short fit is repeated within its process, at most so many times.
@@ -415,8 +415,6 @@ def main(job_path: str, result_path: str) -> None:
     job = json.loads(Path(job_path).read_text("utf-8"))
     try:
         result = {"status": "ok", **MODES[job["mode"]](job)}
-    except UnavailableError as error:
-        result = {"status": "unavailable", "message": str(error)}
     except MemoryError as error:
         result = {"status": "error", "message": f"MemoryError: {error}"}
     Path(result_path).write_text(json.dumps(result), "utf-8")

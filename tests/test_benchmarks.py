@@ -181,6 +181,19 @@ def test_only_the_part_between_the_markers_is_replaced():
         render.between_markers("no markers", "new")
 
 
+@pytest.mark.parametrize(
+    ("name", "program", "expected"),
+    [
+        ("ramify.DDRTree N=500", "ramify.DDRTree", ""),
+        ("ramify, own defaults", "ramify.DDRTree", "own defaults"),
+        ("surface N=10000, neighbour search", "scikit-learn", "neighbour search"),
+    ],
+)
+def test_a_case_is_labelled_by_what_its_row_does_not_say(name, program, expected):
+    case = {"name": name, "program": program, "data": {"name": "surface"}}
+    assert render.setting_cell(case) == expected
+
+
 def test_the_readme_shows_the_results():
     text = (FOLDER / "README.md").read_text("utf-8")
     generated = render.generated(render.load(FOLDER / "results"), quick=False)

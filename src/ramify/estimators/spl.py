@@ -67,12 +67,12 @@ class SPL(StructureLearner):
     solver : {"auto", "exact", "sparse", "sketch"}, default="auto"
         "exact" inverts a dense matrix of n_samples × n_samples. "sparse" finds the same optimum
         and the same proof without such a matrix, by nested dissection of the neighbour graph:
-        near-linear in time and memory where the samples lie near a curve or a surface, up to
-        hundreds of thousands of them. "sketch" estimates the resistances of the edges from
-        random vectors, in linear time whatever the graph; it ends some tenths of a percent
-        short of the optimum and proves nothing. "auto" takes "exact" for a few hundred
-        samples, then "sparse" while an iteration takes some five seconds at most or, with many
-        samples, while it takes no longer than a sketch, and "sketch" beyond.
+        near-linear in time and memory where the samples lie near a curve or a surface, with
+        noise no larger than the distance between neighbours. "sketch" estimates the
+        resistances of the edges from random vectors, in linear time whatever the graph; it ends
+        some tenths of a percent short of the optimum and proves nothing. "auto" takes "exact"
+        for a few hundred samples, then "sparse" while an iteration takes some five seconds at
+        most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6

@@ -26,7 +26,7 @@ MAX_KEPT = 2**22
 # ... or in every step of an iterative solver (1.5 GiB).
 MAX_KEPT_FOR_STEPS = 2**27
 # A product with fewer entries of R than this is left to one thread.
-MIN_SHARED = 2**19
+MIN_SHARED = 2**17
 # Points that tell how many entries a row of R has.
 N_SAMPLED = 256
 # Columns that the kernels take at a time, so that they stay in registers.
@@ -44,7 +44,8 @@ class Rows(NamedTuple):
     def matrix(self, n_centers: int) -> Sparse:
         """These rows of R as a sparse array."""
         shape = (len(self.indptr) - 1, n_centers)
-        return sparse.csr_array((self.weights, self.centres, self.indptr), shape=shape)
+        centres = self.centres.view(np.int32)
+        return sparse.csr_array((self.weights, centres, self.indptr), shape=shape)
 
     def __matmul__(self, B: Floats) -> Floats:
         """These rows of R, times B."""
@@ -83,11 +84,12 @@ def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
     """
     if sigma == 0:
         nearest = kdtree.nearest(centres, Z)
-        return Rows(np.arange(len(Z) + 1), nearest, np.ones(len(Z)), 0.0)
+        return Rows(np.arange(len(Z) + 1), nearest.view(np.uint32), np.ones(len(Z)), 0.0)
     indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma)
     excess /= -sigma
     weights = np.exp(excess)
-    return Rows(indptr, near, weights, normalise(indptr, excess, weights))
+    # Unsigned, so that the kernels need not ask whether an index counts from the end.
+    return Rows(indptr, near.view(np.uint32), weights, normalise(indptr, excess, weights))
 
 
 @kernel
@@ -116,7 +118,7 @@ def update_assignments(
     forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
     limit = MAX_KEPT if forms_matrix else MAX_KEPT_FOR_STEPS
     keeps = per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
-    parts = Y.parts(n_centers)
+    parts = Y.parts(n_centers, 1 if forms_matrix else 4)
 
     def blocks(part: slice) -> Iterator[slice]:
         return Y.blocks(part, math.ceil(per_row))
