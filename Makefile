@@ -15,7 +15,7 @@ help:
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
-	@echo "make bench        measure against other programs (an hour or two), into benchmarks/"
+	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make clean        remove everything that make made"
 
