@@ -77,7 +77,7 @@ def ddrtree_one_centre_per_point(quick: bool) -> list[Case]:
                     {**params, **common},
                     extras=("objective",),
                     pilot={"n": 300} if quick else {"n": 1000},
-                    repeats=1 if quick else 3,
+                    repeats=1 if quick or (n, program) == (2000, "ddrtree-python") else 3,
                 )
             )
     return cases
@@ -195,7 +195,7 @@ def umap_million(quick: bool) -> list[Case]:
         table,
         repeats=1,
         # Long enough to tell whether ramify is five times faster; the rest is a lower bound.
-        timeout=9 * MINUTE,
+        timeout=8 * MINUTE,
         # Its default; compiling takes umap most of a minute in every process, too long to try both.
         threads="all",
     )

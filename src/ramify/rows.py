@@ -80,13 +80,13 @@ class CentredRows:
         else:
             self._order = self._order[places]
 
-    def parts(self, n_sums: int = 0, n_uses: int = 1) -> list[slice]:
+    def parts(self, n_sums: int = 0) -> list[slice]:
         """Slices of rows that may be worked on at the same time.
 
         A part has at least a quarter as many rows as the sums that it ends with, so that adding
-        these up costs little. Parts that are used several times may be smaller.
+        these up costs little.
         """
-        n_parts = min(N_PARTS, max(1, self.n_rows // max(MIN_PART // n_uses, n_sums // 4)))
+        n_parts = min(N_PARTS, max(1, self.n_rows // max(MIN_PART, n_sums // 4)))
         ends = np.linspace(0, self.n_rows, n_parts + 1).astype(int).tolist()
         return [slice(*pair) for pair in itertools.pairwise(ends)]
 

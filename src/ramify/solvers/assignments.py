@@ -26,7 +26,7 @@ MAX_KEPT = 2**22
 # ... or in every step of an iterative solver (1.5 GiB).
 MAX_KEPT_FOR_STEPS = 2**27
 # A product with fewer entries of R than this is left to one thread.
-MIN_SHARED = 2**17
+MIN_SHARED = 2**19
 # Points that tell how many entries a row of R has.
 N_SAMPLED = 256
 # Columns that the kernels take at a time, so that they stay in registers.
@@ -118,7 +118,7 @@ def update_assignments(
     forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
     limit = MAX_KEPT if forms_matrix else MAX_KEPT_FOR_STEPS
     keeps = per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
-    parts = Y.parts(n_centers, 1 if forms_matrix else 4)
+    parts = Y.parts(n_centers)
 
     def blocks(part: slice) -> Iterator[slice]:
         return Y.blocks(part, math.ceil(per_row))
