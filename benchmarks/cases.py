@@ -195,7 +195,7 @@ def umap_million(quick: bool) -> list[Case]:
         table,
         repeats=1,
         # Long enough to tell whether ramify is five times faster; the rest is a lower bound.
-        timeout=8 * MINUTE,
+        timeout=7.5 * MINUTE,
         # Its default; compiling takes umap most of a minute in every process, too long to try both.
         threads="all",
     )
@@ -303,7 +303,7 @@ def spl_subgradient(quick: bool) -> list[Case]:
             mode="subgradient",
             pilot={"n": n, "max_steps": 10},
             repeats=1,
-            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 90.0},
+            options={"tolerance": 0.01, "max_seconds": 5.0 if quick else 30.0},
         ),
     ]
 

@@ -6,9 +6,6 @@ from typing import Any
 
 from measures import loglog_slope, share_growing
 
-# A process that is ended has spent some of its time on imports, data and compiling: less than this.
-PREPARATION = 120.0
-
 Record = dict[str, Any]
 Results = dict[str, dict[str, Any]]
 
@@ -174,7 +171,7 @@ def against_umap(results: Results) -> Measured | None:
     if ours is None:
         return None
     cut_off = umap["status"] == "timeout"
-    seconds = umap["timeout"] - PREPARATION if cut_off else umap["seconds"]["median"]
+    seconds = umap["timeout"] if cut_off else umap["seconds"]["median"]
     ratio = seconds / ours["seconds"]["median"]
     where = f"N = {umap['data']['n']:,}"
     if cut_off:

@@ -97,6 +97,8 @@ def measure_fit(job: dict[str, Any]) -> dict[str, Any]:
     record["input"] = X.nbytes / MIB
     record["rss_after_data"], record["peak_before_fit"] = resident(), peak()
 
+    if "started" in job:
+        Path(job["started"]).touch()
     counts, short = job.get("iterations"), job["short_seconds"]
     if counts:
         few, many = counts
