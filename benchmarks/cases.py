@@ -195,7 +195,7 @@ def umap_million(quick: bool) -> list[Case]:
         table,
         repeats=1,
         # Long enough to tell whether ramify is five times faster; the rest is a lower bound.
-        timeout=7.5 * MINUTE,
+        timeout=20 * MINUTE,
         # Its default; compiling takes umap most of a minute in every process, too long to try both.
         threads="all",
     )
