@@ -144,7 +144,10 @@ def test_sums_over_assignments_do_not_depend_on_the_number_of_threads(
     X = rng.normal(size=(100, 4))
     Y, C = CentredRows(container(X)), rng.normal(size=(15, 2))
     Z = Y.project(np.eye(4)[:, :2])
-    one, three = (update_assignments(Y, Z, C, sigma, n_jobs) for n_jobs in (1, 3))
+    one, three = (
+        update_assignments(CentredRows(container(X), n_jobs=n_jobs), Z, C, sigma)
+        for n_jobs in (1, 3)
+    )
     R = oracles.soft_assignments(Z, C, sigma) if sigma else oracles.hard_assignments(Z, C)
     np.testing.assert_allclose(one.counts, R.sum(axis=0), atol=1e-12)
     np.testing.assert_allclose(one.RtY, R.T @ (X - X.mean(axis=0)), atol=1e-12)

@@ -13,7 +13,7 @@ from .._compat import kernel
 from .._typing import Floats, Ints, Sparse
 from ..linalg import Apply
 from ..memory import fits
-from ..parallel import ordered
+from ..parallel import ordered, ordered_map
 from ..rows import CentredRows
 
 # exp(-36) is 2e-16: a centre farther than the nearest one by this many σ (in squared
@@ -107,9 +107,7 @@ def normalise(indptr: Ints, logarithms: Floats, weights: Floats) -> float:
     return negative_entropy
 
 
-def update_assignments(
-    Y: CentredRows, Z: Floats, C: Floats, sigma: float, n_jobs: int = 1
-) -> Assignments:
+def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> Assignments:
     """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
     n_centers = len(C)
     centres = kdtree.build(C)
@@ -140,7 +138,7 @@ def update_assignments(
     overlap_matrix = np.zeros((n_centers, n_centers)) if forms_matrix else None
     negative_entropy = 0.0
     kept: dict[int, list[Rows]] = {}
-    for part, sums in zip(parts, ordered(accumulate, parts, n_jobs), strict=True):
+    for part, sums in zip(parts, ordered(accumulate, parts, Y.n_jobs), strict=True):
         counts += sums[0]
         RtY += sums[1]
         if overlap_matrix is not None and sums[2] is not None:
@@ -167,7 +165,7 @@ def update_assignments(
             return out
 
         # To start threads takes longer than a small product.
-        n_threads = n_jobs if per_row * len(Z) > MIN_SHARED else 1
+        n_threads = Y.n_jobs if per_row * len(Z) > MIN_SHARED else 1
         return np.asarray(sum(ordered(product, parts, n_threads)))[:, : B.shape[1]]
 
     def for_each(function: Callable[[slice, Rows], None]) -> None:
@@ -175,8 +173,7 @@ def update_assignments(
             for rows, R in zip(blocks(part), rows_of(part), strict=True):
                 function(rows, R)
 
-        for _ in ordered(visit, parts, n_jobs):
-            pass
+        ordered_map(visit, parts, Y.n_jobs)
 
     return Assignments(counts, RtY, negative_entropy, overlap, overlap_matrix, for_each)
 

@@ -62,7 +62,7 @@ def ddrtree(
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
         edges = euclidean_spanning_tree(C)
-        R = update_assignments(Y, Z, C, sigma, Y.n_jobs)
+        R = update_assignments(Y, Z, C, sigma)
         axes, Z, C, captured = update_embedding(Y, axes, C, R, edges, lam, gamma)
         if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
             break
