@@ -1,14 +1,15 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
 import math
-from typing import Any
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ._typing import Floats, Matrix, Sparse
+from ._typing import Floats, Ints, Matrix, Sparse
 
 # What to do about scikit-learn's complaints, by a piece of their text.
 REMEDIES = {
@@ -173,3 +174,49 @@ def check_embedding(X: Any, n_components: int) -> Floats:
         )
     check_finite(X, "X")
     return X
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows, flat, and the shape in which they were asked for."""
+
+    i: Ints
+    j: Ints
+    shape: tuple[int, ...]
+
+    def shaped(self, values: Floats) -> Any:
+        """One value per pair, in that shape; a plain number for a single pair."""
+        return values.reshape(self.shape) if self.shape else float(values[0])
+
+
+def check_pairs(i: Any, j: Any, n_samples: int) -> Pairs:
+    """Pairs of rows of the training data, as integers or arrays that broadcast."""
+    rows = []
+    for name, value in (("i", i), ("j", j)):
+        array = np.asarray(value)
+        if array.dtype.kind not in "iu" and array.size:
+            raise TypeError(
+                f"{name} must hold row numbers, got {array.dtype}; pass integers from 0 to "
+                f"{n_samples - 1}, for instance np.flatnonzero of a mask."
+            )
+        if array.size and not 0 <= array.min() <= array.max() < n_samples:
+            wrong = array[(array < 0) | (array >= n_samples)].flat[0]
+            raise ValueError(
+                f"{name} holds {wrong}, but must hold row numbers from 0 to {n_samples - 1}; the "
+                f"model was fitted to {n_samples} samples."
+            )
+        rows.append(array.astype(np.intp))
+    try:
+        both = np.broadcast_arrays(*rows)
+    except ValueError as error:
+        raise ValueError(
+            f"i has shape {rows[0].shape} and j has shape {rows[1].shape}, but they must broadcast "
+            "to one shape; pass pairs of equal length, or i[:, None] and j for all combinations."
+        ) from error
+    return Pairs(both[0].ravel(), both[1].ravel(), both[0].shape)
+
+
+def check_count(value: Any, name: str) -> int:
+    """A positive whole number."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a positive integer; pass 1 or more.")
+    return int(value)

@@ -18,9 +18,11 @@ from ..linalg import column_signs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, canonical_order, unit_free
 from ..solvers.pca import principal_axes
+from ..solvers.posterior import log_evidence, loo_log_likelihood
 from ..solvers.record import Callback
 from ..solvers.spl import (
     SPLProblem,
+    SPLState,
     edge_share,
     maximise_edgewise,
     posterior_covariance,
@@ -29,9 +31,10 @@ from ..solvers.spl import (
 )
 from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
 from ._base import StructureLearner
+from ._posterior import PosteriorMixin
 
 
-class SPL(StructureLearner):
+class SPL(PosteriorMixin, StructureLearner):
     """Structured projection learning: a smooth skeleton, at the global optimum.
 
     Learns a posterior over the embedding X of the centred samples Y. Under it neighbours
@@ -123,6 +126,24 @@ class SPL(StructureLearner):
     edge_violation_ : float
         Largest amount by which E‖x_i − x_j‖² exceeds ‖y_i − y_j‖² + ξ_ij on any edge, in squared
         units of the data; zero at the exact optimum, NaN after a sketch.
+    posterior_std_ : array of shape (n_samples,)
+        Standard deviation √Σ_ii of each sample in every column of the embedding, where
+        Σ = (4L + (γ+1)I)⁻¹ (`eq:post`), in units of the data. See also `posterior_covariance`,
+        `expected_squared_distances` and `sample_posterior`.
+    posterior_std_error_ : array of shape (n_samples,)
+        Standard error of ``posterior_std_``: zero but for a sketch, which states that of its
+        estimate from 64 random vectors (at most 9 %).
+    log_evidence_ : float
+        Regularised evidence of the data: minus the optimum of `op:ebi-W` with all constants, that
+        is N·D/2·log(γ/2π) − γ/2·‖Y‖² − d·N/2·log 4 − ``objective_``, plus N·D·log ``scale_`` for a
+        density in units of the data. Without edges it is the log-likelihood of probabilistic PCA.
+        It falls with every distance to be kept, and so compares ``gamma`` and ``n_components``,
+        not neighbour graphs. −∞ for ``gamma=0``; an estimate after a sketch.
+    loo_log_likelihood_ : array of shape (n_samples,)
+        log p(y_i | all other samples) given the learned graph and components, in units of the
+        data: normal with precision k_i = γ − γ²Σ_ii and deviation γ(Wᵀy_i − x_i)/k_i in each
+        component, with precision γ across them. The graph has seen y_i; to choose parameters
+        by samples that were left out altogether, see `ramify.select`. −∞ for ``gamma=0``.
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of the objective and its gradient.
     converged_ : bool
@@ -238,6 +259,7 @@ class SPL(StructureLearner):
         self.edges_ = relabel(edges, order)
         self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
         self.scale_, self.solver_ = scale, path.name
+        self._describe_posterior(problem, state, order, Y.n_features)
         self.n_evaluations_ = result.n_evaluations
         self.objective_error_, self.optimality_gap_ = result.objective_error, result.gap
         # The largest of a sketch's noisy estimates would say more about their noise.
@@ -251,6 +273,19 @@ class SPL(StructureLearner):
         if not active.any():
             self._warn_inactive(problem)
         return self
+
+    def _describe_posterior(
+        self, problem: SPLProblem, state: SPLState, order: Ints, n_features: int
+    ) -> None:
+        """What the posterior says of each sample, and the evidence, in units of the data."""
+        per_sample = np.empty((3, len(order)))
+        shift = n_features * np.log(self.scale_)
+        std = np.sqrt(state.diagonal) / (2 * self.scale_)
+        loo = loo_log_likelihood(problem, state, n_features) + shift
+        per_sample[:, order] = std, std * state.diagonal_error / (2 * state.diagonal), loo
+        self.posterior_std_, self.posterior_std_error_, self.loo_log_likelihood_ = per_sample
+        evidence = log_evidence(problem, state, n_features)
+        self.log_evidence_ = evidence + len(order) * shift
 
     def _choose_path(self, Y: CentredRows, problem: SPLProblem) -> Path:
         """The way to solve it, if it fits into memory."""

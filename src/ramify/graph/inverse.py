@@ -187,8 +187,7 @@ def selected_inverse(plan: Plan) -> Invert:
     i, j = plan.edges[:, 0], plan.edges[:, 1]
 
     def invert(s: Floats, ridge: float) -> GraphInverse:
-        degree = np.bincount(i, s, plan.n_nodes) + np.bincount(j, s, plan.n_nodes)
-        factors, logdet = eliminate(plan, s[plan.edge_order], degree[plan.node_order] + ridge)
+        factors, logdet = factorise(plan, s, ridge)
         in_order = entries_of_inverse(plan, factors)
         diagonal, between = np.empty(plan.n_nodes), np.empty(len(s))
         diagonal[plan.node_order], between[plan.edge_order] = in_order
@@ -203,6 +202,28 @@ class Factor(NamedTuple):
 
     own: Floats
     later: Floats
+
+
+def elimination_solver(plan: Plan, s: Floats, ridge: float) -> Solve:
+    """The map B ↦ Q⁻¹B, without any entry of Q⁻¹.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.inverse import elimination_solver, plan_elimination
+    >>> solve = elimination_solver(plan_elimination(np.array([[0, 1]]), 2), np.ones(1), 0.5)
+    >>> solve(np.ones((2, 1))).ravel().round(12)  # L1 = 0
+    array([2., 2.])
+    """
+    factors, _ = factorise(plan, s, ridge)
+    return lambda B: solve(plan, factors, B)
+
+
+def factorise(plan: Plan, s: Floats, ridge: float) -> tuple[list[Factor], float]:
+    """The factors of Q for the weights s, and logdet Q."""
+    i, j = plan.edges[:, 0], plan.edges[:, 1]
+    degree = np.bincount(i, s, plan.n_nodes) + np.bincount(j, s, plan.n_nodes)
+    return eliminate(plan, s[plan.edge_order], degree[plan.node_order] + ridge)
 
 
 def eliminate(plan: Plan, weight: Floats, diagonal: Floats) -> tuple[list[Factor], float]:

@@ -5,9 +5,11 @@ on the nodes. Hence x = Q⁻¹b has covariance Q⁻¹, and
 
     b_eᵀQ⁻¹b_e = E(x_i − x_j)²,      logdet Q = E bᵀ[Q⁻¹log Q]b.
 
-The first is averaged over q solutions x, with a relative error of √(2/q). The second needs nothing
-more than the coefficients of the conjugate gradients that find x: they are the Lanczos matrix of
-Q for the start b, which gives the quadratic form by Gauss quadrature.
+The first is averaged over q solutions x, with a relative error of √(2/q). The diagonal of Q⁻¹, the
+variance of each x_i, is what its neighbours leave open, 1/Q_ii, and the variance of what they say
+of it; only the second part has to be averaged. The logarithm needs nothing more than the
+coefficients of the conjugate gradients that find x: they are the Lanczos matrix of Q for the start
+b, which gives the quadratic form by Gauss quadrature.
 """
 
 from collections.abc import Callable
@@ -88,9 +90,11 @@ def laplacian_solver(Q: ScaledLaplacian, *, n_jobs: int = 1) -> Callable[[Floats
 
 
 class Sketch(NamedTuple):
-    """Estimates of b_eᵀQ⁻¹b_e for every edge, and of logdet Q with its standard error."""
+    """Estimates of b_eᵀQ⁻¹b_e for every edge; of diag Q⁻¹ and logdet Q, with standard errors."""
 
     resistance: Floats
+    diagonal: Floats
+    diagonal_error: Floats
     logdet: float
     logdet_error: float
 
@@ -126,19 +130,27 @@ def sketch(
         for first in range(0, n_columns, BLOCK)
     ]
 
-    def solve_block(block: tuple[int, bytes, bytes]) -> tuple[Floats, Floats]:
+    def solve_block(block: tuple[int, bytes, bytes]) -> tuple[Floats, Floats, Floats]:
         width, *signs = block
         on_edges, on_nodes = (np.frombuffer(sign, dtype=np.uint8) for sign in signs)
         B = np.empty((n_nodes, width))
         random_sides(i, j, roots, on_edges, np.sqrt(ridge), on_nodes, B)
         X, recurrence = conjugate_gradients(Q, B, rtol=rtol)
-        return edge_energy(edges, X), log_form(recurrence)
+        root = Q.root[:, np.newaxis]
+        told = X - Q.matrix @ (X * root) / root  # E[x_i | its neighbours]
+        return edge_energy(edges, X), np.einsum("ij,ij->i", told, told), log_form(recurrence)
 
-    solved = ordered_map(solve_block, blocks, n_jobs)
-    forms = np.concatenate([form for _, form in solved])
-    resistance = np.sum([energy for energy, _ in solved], axis=0) / n_columns
-    logdet = 2 * float(np.log(Q.root).sum()) + float(forms.mean())
-    return Sketch(resistance, logdet, float(forms.std(ddof=1) / np.sqrt(n_columns)))
+    energies, told, forms = zip(*ordered_map(solve_block, blocks, n_jobs), strict=True)
+    resistance = np.sum(energies, axis=0) / n_columns
+    from_neighbours = np.sum(told, axis=0) / n_columns
+    form = np.concatenate(forms)
+    return Sketch(
+        resistance,
+        1 / Q.root**2 + from_neighbours,
+        np.sqrt(2 / n_columns) * from_neighbours,
+        2 * float(np.log(Q.root).sum()) + float(form.mean()),
+        float(form.std(ddof=1) / np.sqrt(n_columns)),
+    )
 
 
 def log_form(recurrence: Recurrence) -> Floats:

@@ -52,12 +52,18 @@ class SPLState:
     objective: float
     gradient: Floats
     logdet: float
-    trace: float  # Tr Q⁻¹
+    diagonal: Floats  # of Q⁻¹
     resistance: Floats  # b_eᵀQ⁻¹b_e
     W: Floats  # D×d
     QinvYW: Floats  # N×d
     captured: float  # Tr(WᵀYᵀQ⁻¹YW)
     expected: Floats  # E‖x_i − x_j‖² under the posterior
+    diagonal_error: Floats | float = 0.0  # standard error of the diagonal, where it is an estimate
+
+    @property
+    def trace(self) -> float:
+        """Tr Q⁻¹."""
+        return float(self.diagonal.sum())
 
 
 def evaluate(problem: SPLProblem, s: Floats, invert: Invert | None = None) -> SPLState:
@@ -75,14 +81,14 @@ def evaluate(problem: SPLProblem, s: Floats, invert: Invert | None = None) -> SP
         invert = dense_inverse(problem.edges, len(Y))
     logdet, diagonal, resistance, solve = invert(s, problem.ridge)
 
-    return assemble(problem, s, logdet, float(diagonal.sum()), resistance, projection(Y, solve, d))
+    return assemble(problem, s, logdet, diagonal, resistance, projection(Y, solve, d))
 
 
 def assemble(
     problem: SPLProblem,
     s: Floats,
     logdet: float,
-    trace: float,
+    diagonal: Floats,
     resistance: Floats,
     projected: "Projection",
 ) -> SPLState:
@@ -93,7 +99,7 @@ def assemble(
     objective = structure_terms(problem, s, logdet) - gamma**2 / 8 * captured
     gradient = 2 * (expected - problem.phi) - s / problem.slack
     return SPLState(
-        s, objective, gradient, logdet, trace, resistance, W, QinvYW, captured, expected
+        s, objective, gradient, logdet, diagonal, resistance, W, QinvYW, captured, expected
     )
 
 

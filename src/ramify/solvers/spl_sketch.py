@@ -142,14 +142,16 @@ class Renumbered(NamedTuple):
 
     def restore(self, state: SPLState) -> SPLState:
         """The state of the problem as it was given."""
-        rank = np.argsort(self.edges)
+        rank, place = np.argsort(self.edges), np.argsort(self.samples)
         return replace(
             state,
+            diagonal=state.diagonal[place],
+            diagonal_error=np.broadcast_to(state.diagonal_error, len(place))[place],
             s=state.s[rank],
             gradient=state.gradient[rank],
             resistance=state.resistance[rank],
             expected=state.expected[rank],
-            QinvYW=state.QinvYW[np.argsort(self.samples)],
+            QinvYW=state.QinvYW[place],
         )
 
 
@@ -200,7 +202,6 @@ def estimate_state(
     d = min(problem.n_components, problem.Y.shape[1])
     solve = laplacian_solver(Q, n_jobs=n_jobs)
     projected = tracked_projection(problem.Y, solve, d, basis, rtol=FINAL_PROJECTION_RTOL)
-    # Foster: Σ s_e·b_eᵀQ⁻¹b_e + c·Tr Q⁻¹ = N.
-    trace = (len(problem.Y) - float(s @ estimate.resistance)) / problem.ridge
-    state = assemble(problem, s, estimate.logdet, trace, estimate.resistance, projected)
+    state = assemble(problem, s, estimate.logdet, estimate.diagonal, estimate.resistance, projected)
+    state = replace(state, diagonal_error=estimate.diagonal_error)
     return state, problem.n_components / 2 * estimate.logdet_error
