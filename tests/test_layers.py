@@ -19,6 +19,7 @@ LAYERS = [
     "linalg",
     "solvers",
     "estimators",
+    "model_selection",
     "plotting",
     "cli",
 ]

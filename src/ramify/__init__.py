@@ -5,24 +5,28 @@ Three estimators with the scikit-learn interface:
 - `DDRTree`: a tree of soft cluster centres, for noisy samples of a branching process;
 - `DRTree`: a tree with one node per sample;
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
+
+`select` chooses their parameters by samples that were left out, scored by
+`held_out_log_likelihood`.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .estimators import SPL, DDRTree, DRTree
+    from .model_selection import held_out_log_likelihood, select
 
 __version__ = "0.1.0"
 
-__all__ = ["SPL", "DDRTree", "DRTree", "__version__"]
+__all__ = ["SPL", "DDRTree", "DRTree", "__version__", "held_out_log_likelihood", "select"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimators, and scikit-learn with them, when one is first used."""
+    """Import what is asked for, and scikit-learn with it, when it is first used."""
     if name in __all__:
-        from . import estimators
+        from . import estimators, model_selection
 
-        return getattr(estimators, name)
+        return getattr(estimators if hasattr(estimators, name) else model_selection, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

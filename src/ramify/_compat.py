@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
+from sklearn.utils.metaestimators import _safe_split
 
 __all__ = [
     "Interval",
@@ -19,6 +20,7 @@ __all__ = [
     "effective_n_jobs",
     "inlined",
     "kernel",
+    "rows_of",
     "validate_parameter_constraints",
 ]
 
@@ -44,3 +46,8 @@ def inlined(function: Function) -> Function:
     as the step itself.
     """
     return njit(nogil=True, error_model="numpy", inline="always")(function)
+
+
+def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
+    """Some rows of X, of any type; if X holds a value for each pair of samples, against `train`."""
+    return _safe_split(estimator, X, None, rows, train)[0]

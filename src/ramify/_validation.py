@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -220,3 +221,26 @@ def check_count(value: Any, name: str) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name}={value!r} must be a positive integer; pass 1 or more.")
     return int(value)
+
+
+def check_grid(estimator: Any, grid: Any, n_folds: Any, n_samples: int) -> list[dict[str, Any]]:
+    """Combinations of parameters to try, each in several folds."""
+    if check_count(n_folds, "n_folds") not in range(2, n_samples // 2 + 1):
+        raise ValueError(
+            f"n_folds={n_folds} must be at least 2 and at most half of n_samples={n_samples}; "
+            "3 to 10 are usual."
+        )
+    try:
+        candidates = list(ParameterGrid(grid))
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"param_grid must map names of parameters to lists of values: {error}"
+        ) from error
+    known = estimator.get_params(deep=False)
+    unknown = sorted({name for parameters in candidates for name in parameters} - set(known))
+    if unknown:
+        raise ValueError(
+            f"param_grid names {unknown[0]!r}, but the parameters of "
+            f"{type(estimator).__name__} are {', '.join(known)}; choose from these."
+        )
+    return candidates

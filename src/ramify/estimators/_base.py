@@ -161,6 +161,21 @@ class StructureLearner(
             return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
         return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
 
+    def _nodes(self) -> tuple[Floats, Floats]:
+        """The nodes of the learned structure along the components, and the weight of each."""
+        return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))
+
+    def _coordinates(self, X: Any) -> tuple[Floats, Floats]:
+        """Samples along the components, and their squared distances from these."""
+        X = check_samples(self, X, reset=False)
+        projected = self._project(X)
+        if hasattr(X, "tocsr"):
+            X = X.toarray()
+        centred = X - self.mean_.astype(np.float64)
+        length = np.einsum("ij,ij->i", centred, centred)
+        across = length - np.einsum("ij,ij->i", projected, projected)
+        return projected, np.maximum(across, 0.0)
+
     @abstractmethod
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Images of new samples, row by row, from (X − mean)W and X."""

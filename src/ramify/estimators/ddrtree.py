@@ -232,6 +232,10 @@ class DDRTree(StructureLearner):
         Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
+    def _nodes(self) -> tuple[Floats, Floats]:
+        weights = np.asarray(self.assignments_.sum(axis=0)).ravel()
+        return self.centers_.astype(np.float64), weights
+
     def _resolve_n_centers(self, n_samples: int) -> int:
         if self.init is not None:
             return len(np.atleast_1d(self.init))

@@ -335,6 +335,9 @@ class SPL(PosteriorMixin, StructureLearner):
             stacklevel=3,
         )
 
+    def _nodes(self) -> tuple[Floats, Floats]:
+        return self.skeleton_.astype(np.float64), np.ones(len(self.skeleton_))
+
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Posterior mean of one more sample, tied to its nearest training samples.
 

@@ -1,0 +1,223 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+from scipy.special import logsumexp
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
+
+from ramify import SPL, DDRTree, DRTree, held_out_log_likelihood, select
+from ramify.model_selection import default_grid, stability, tree_distances
+
+from .conftest import branching
+
+IRIS = load_iris().data
+ESTIMATORS = [SPL(gamma=1.0), DRTree(), DDRTree(random_state=0)]
+
+
+def ring(n_samples=200, n_features=6, noise=0.1, seed=0):
+    """Simulated: a circle of radius 3 in two of the dimensions."""
+    rng = np.random.default_rng(seed)
+    angle = rng.uniform(0, 2 * np.pi, n_samples)
+    clean = np.zeros((n_samples, n_features))
+    clean[:, :2] = 3 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return clean, clean + noise * rng.normal(size=clean.shape)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_score_is_the_density_of_the_mixture_of_the_nodes(model, make):
+    train, test = make(IRIS[::2]), make(IRIS[1::2])
+    model.fit(train)
+    score = held_out_log_likelihood(model, test)
+    if isinstance(model, SPL):
+        nodes, weights = model.skeleton_, np.full(75, 1 / 75)
+    else:
+        nodes, weights = model.centers_, np.asarray(model.assignments_.mean(axis=0)).ravel()
+    places = nodes @ model.components_ + model.mean_
+
+    def mean_log(noise):
+        logs = [stats.multivariate_normal(r, noise * np.eye(4)).logpdf(IRIS[1::2]) for r in places]
+        return np.mean(logsumexp(logs, b=weights[:, None], axis=0))
+
+    grid = [mean_log(noise) for noise in np.geomspace(0.02, 0.4, 60)]
+    assert score == pytest.approx(max(grid), abs=1e-2)
+    assert score >= max(grid) - 1e-9
+
+
+def test_score_follows_the_units():
+    small, large = (SPL(gamma=1.0).fit(unit * IRIS[::2]) for unit in (1, 1000))
+    difference = held_out_log_likelihood(small, IRIS[1::2]) - held_out_log_likelihood(
+        large, 1000 * IRIS[1::2]
+    )
+    assert difference == pytest.approx(4 * np.log(1000))
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_spl_chooses_the_dimension_of_a_ring_and_finds_its_noise(noise):
+    clean, X = ring(300, noise=noise)
+    grid = {"n_components": [1, 2, 3], "n_neighbors": [5, 10], "gamma": [0.1, 10.0]}
+    selection = select(SPL(C=1.0, tol=1e-3), X, grid)
+    assert selection.best_params_["n_components"] == 2
+    assert selection.results_["noise"][selection.best_index_] == pytest.approx(noise, rel=0.1)
+
+    def error(model):
+        return np.sqrt(np.mean((model.skeleton_ @ model.components_ + model.mean_ - clean) ** 2))
+
+    errors = [
+        error(SPL(C=1.0, tol=1e-3, **parameters).fit(X)) for parameters in ParameterGrid(grid)
+    ]
+    assert error(selection.best_estimator_) <= 1.2 * min(errors)
+
+
+def test_leaving_out_given_the_graph_favours_too_many_components():
+    """The graph has seen the sample: why `select` fits without it."""
+    _, X = ring()
+    models = [SPL(d, gamma=100.0, tol=1e-2).fit(X) for d in (2, 3, 4)]
+    assert np.argmax([model.loo_log_likelihood_.mean() for model in models]) == 2
+    outside = select(SPL(gamma=100.0, tol=1e-2), X, {"n_components": [2, 3, 4]})
+    assert outside.best_params_ == {"n_components": 2}
+
+
+def test_evidence_falls_with_every_constraint_and_sees_the_dimension():
+    """It compares γ and d; more neighbours can only lower it, whatever the data."""
+    _, X = ring()
+    wider = [SPL(gamma=100.0, scale=0.5, n_neighbors=k).fit(X).log_evidence_ for k in (3, 6, 12)]
+    assert (np.diff(wider) < 0).all()
+    by_dimension = [SPL(d, gamma=400.0, scale=0.5).fit(X).log_evidence_ for d in (1, 2, 3, 4)]
+    assert np.argmax(by_dimension) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_ddrtree_chooses_a_tree_almost_as_good_as_any(seed):
+    """By the distances along it, of which the truth is known."""
+    rng = np.random.default_rng(seed)
+    branch, time = rng.integers(3, size=300), 3 * rng.uniform(size=300)
+    X = time[:, None] * np.eye(8)[branch] + 0.25 * rng.normal(size=(300, 8))
+    i, j = np.triu_indices(300, 1)
+    same = branch[i] == branch[j]
+    true = np.where(same, np.abs(time[i] - time[j]), time[i] + time[j])
+
+    def quality(model):
+        return np.corrcoef(tree_distances(model, X), true)[0, 1]
+
+    grid = {"n_centers": [20, 60], "lam": [0.3, 3.0, 30.0, 1500.0]}
+    estimator = DDRTree(3, random_state=0)
+    selection = select(estimator, X, grid)
+    every = [quality(DDRTree(3, random_state=0, **p).fit(X)) for p in ParameterGrid(grid)]
+    assert quality(selection.best_estimator_) > max(every) - 0.02
+    assert max(every) - min(every) > 0.06  # so that there was something to choose
+
+
+def test_the_most_stable_of_the_most_likely_trees_is_chosen():
+    X = branching(200, 6)
+    result = select(DDRTree(random_state=0), X, {"lam": [0.1, 1.0, 10.0, 100.0]})
+    table = pd.DataFrame(result.results_)
+    best = table.log_likelihood.idxmax()
+    near = table[
+        table.log_likelihood >= table.log_likelihood[best] - table.log_likelihood_error[best]
+    ]
+    assert result.best_index_ == near.stability.idxmax()
+    assert table.stability.between(-1, 1).all()
+
+
+def test_table_names_every_combination_and_estimator_is_fitted_to_all_samples():
+    result = select(SPL(gamma=1.0), IRIS, {"n_neighbors": [5, 10], "C": [1.0, np.inf]})
+    table = pd.DataFrame(result.results_)
+    assert len(table) == 4
+    assert {"param_C", "param_n_neighbors", "log_likelihood", "noise", "error"} <= set(table)
+    assert table.stability.isna().all()
+    assert (table.error == "").all()
+    assert table.loc[result.best_index_, "param_C"] == result.best_params_["C"]
+    assert result.best_estimator_.embedding_.shape == (150, 2)
+    assert result.best_index_ == table.log_likelihood.idxmax()
+
+
+def test_the_scores_are_those_of_scikit_learn_s_search():
+    grid, folds = {"n_components": [1, 2, 3]}, KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(SPL(gamma=1.0), grid, scoring=held_out_log_likelihood, cv=folds)
+    theirs = search.fit(IRIS).cv_results_["mean_test_score"]
+    ours = select(SPL(gamma=1.0), IRIS, grid).results_["log_likelihood"]
+    np.testing.assert_allclose(ours, theirs)  # the parts are equally large
+
+
+def test_lam_is_meant_for_all_samples():
+    X = branching(90, 5)
+    result = select(DRTree(), X, {"lam": [9.0]}, n_folds=3)
+    by_hand = [
+        held_out_log_likelihood(DRTree(lam=6.0).fit(X[train]), X[test])
+        for train, test in KFold(3, shuffle=True, random_state=0).split(X)
+    ]
+    assert result.results_["log_likelihood"][0] == pytest.approx(np.mean(by_hand))
+    assert result.best_estimator_.lam_ == 9.0
+
+
+def test_a_combination_that_cannot_be_fitted_loses_nothing():
+    X = branching(40, 4)
+    result = select(SPL(), X, {"n_neighbors": [5, 35]})
+    assert result.best_params_ == {"n_neighbors": 5}
+    assert "n_neighbors=35 must be less than" in result.results_["error"][1]
+    with pytest.raises(ValueError, match="No combination of parameters could be fitted: n_neigh"):
+        select(SPL(), X, {"n_neighbors": [35, 36]})
+
+
+def test_selection_does_not_depend_on_processes_and_follows_the_seed():
+    X, grid = branching(60, 4), {"n_components": [1, 2]}
+    one, two = (select(SPL(), X, grid, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.results_["log_likelihood"], two.results_["log_likelihood"])
+    other = select(SPL(), X, grid, random_state=1)
+    assert (one.results_["log_likelihood"] != other.results_["log_likelihood"]).all()
+
+
+def test_tree_distances_are_lengths_along_the_tree():
+    X = np.arange(8.0)[:, None] * [1.0, 0.0]
+    model = DRTree(1, lam=0.0).fit(X)
+    i, j = np.triu_indices(8, 1)
+    np.testing.assert_allclose(tree_distances(model, X), j - i, atol=1e-9)
+    folded = DRTree(1, lam=0.0).fit(np.vstack([X, X]))  # edges of length zero are edges
+    np.testing.assert_allclose(tree_distances(folded, X), j - i, atol=1e-9)
+
+
+def test_stability_of_trees_shrunk_to_a_point_is_zero():
+    assert stability([np.zeros(3), np.arange(3.0)]) == 0
+
+
+@pytest.mark.parametrize("model", [*ESTIMATORS, DDRTree(assignment="hard")])
+@pytest.mark.parametrize("shape", [(12, 2), (300, 5)])
+def test_every_combination_of_the_default_grid_can_be_fitted(model, shape):
+    X = np.random.default_rng(0).normal(size=shape)
+    grid = list(ParameterGrid(default_grid(model, X)))
+    assert len(grid) >= 5
+    for parameters in grid[:: len(grid) - 1]:
+        type(model)(**{**parameters, "max_iter": 1, "tol": 0}).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            {"n_folds": 1},
+            ValueError,
+            "n_folds=1 must be at least 2 and at most half of n_samples=150",
+        ),
+        ({"n_folds": 76}, ValueError, "n_folds=76 must be at least 2"),
+        ({"n_folds": 2.0}, ValueError, "n_folds=2.0 must be a positive integer"),
+        (
+            {"param_grid": {"sigma": [1]}},
+            ValueError,
+            "param_grid names 'sigma', but",
+        ),
+        ({"param_grid": {"C": 3.0}}, TypeError, "param_grid must map names of parameters to lists"),
+        ({"param_grid": {"C": []}}, ValueError, "param_grid must map names of parameters to lists"),
+        ({"param_grid": 3}, TypeError, "param_grid must map names of parameters to lists"),
+    ],
+)
+def test_bad_searches_are_refused(options, kind, message):
+    with pytest.raises(kind, match=message):
+        select(SPL(), IRIS, **{"param_grid": {"C": [1.0]}, **options})
+
+
+def test_other_estimators_are_refused():
+    with pytest.raises(TypeError, match="select chooses parameters of SPL, DRTree or DDRTree, got"):
+        select(PCA(), IRIS)
