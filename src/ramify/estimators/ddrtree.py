@@ -46,10 +46,12 @@ class DDRTree(StructureLearner):
 
     Parameters
     ----------
-    n_components : int or float, default=2
+    n_components : int, float or None, default=2
         Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
         variance) that the components have to keep, as in scikit-learn's PCA. A tree with many
-        branches needs more than two linear dimensions.
+        branches needs more than two linear dimensions. None: W is the identity, a principal tree
+        in the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
+        ``lam=gamma*weight`` and a small ``gamma`` it is SimplePPT's, the tree having that weight.
     n_centers : int, None or "auto", default="auto"
         Number K of nodes of the tree. None is one per sample. "auto" is one per sample up to
         100 samples and 200·log(n)/(log(n) + log(100)) beyond: 120 for a thousand samples, 150
@@ -69,8 +71,19 @@ class DDRTree(StructureLearner):
         then not used.
     init : array of shape (n_centers, n_components) or None, default=None
         Starting centres in the principal components (signs as in ``components_``: the entry of
-        largest size is positive). None starts from k-means, or with one centre per sample from
-        the samples.
+        largest size is positive), or in the centred features if ``n_components`` is None. None
+        starts from k-means, or with one centre per sample from the samples.
+    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
+        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
+        samples and the training samples are the data, whatever the kernel, as in the paper's
+        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
+        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
+        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). All that is said of features
+        below then holds for kernel values, one per training sample.
+    kernel_params : dict or None, default=None
+        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
+        features; keyword arguments of a callable.
     max_iter : int, default=200
         Most iterations to run.
     tol : float, default=1e-5
@@ -89,7 +102,7 @@ class DDRTree(StructureLearner):
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
-        The points Z.
+        The points Z; for ``n_components=None``, in the centred features.
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
@@ -99,7 +112,7 @@ class DDRTree(StructureLearner):
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
-        as far as in the widest counts as beyond.
+        as far as in the widest counts as beyond. The identity for ``n_components=None``.
     mean_ : array of shape (n_features,)
     assignments_ : sparse array of shape (n_samples, n_centers)
         R for the final points and centres; rows sum to one. Computed when asked for.
@@ -140,7 +153,7 @@ class DDRTree(StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float = 2,
+        n_components: int | float | None = 2,
         *,
         n_centers: int | str | None = "auto",
         lam: float | str = "auto",
@@ -148,6 +161,8 @@ class DDRTree(StructureLearner):
         sigma: float | str = "auto",
         assignment: str = "soft",
         init: Any = None,
+        kernel: Any = None,
+        kernel_params: dict[str, Any] | None = None,
         max_iter: int = 200,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -162,6 +177,8 @@ class DDRTree(StructureLearner):
         self.sigma = sigma
         self.assignment = assignment
         self.init = init
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -181,7 +198,8 @@ class DDRTree(StructureLearner):
         -------
         self
         """
-        X = self._validated(X)
+        samples = self._validated(X)
+        X = self._training_data(samples)
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
@@ -198,7 +216,7 @@ class DDRTree(StructureLearner):
                 f"lower n_centers={n_centers:,} or the number of features, for instance with "
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
-            C = self._starting_centers(Z, n_centers, d)
+            C = self._starting_centers(Z, n_centers, d, Y.lift(W))
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -214,16 +232,16 @@ class DDRTree(StructureLearner):
                 )
             )
         self.lam_, self.sigma_ = lam, sigma
-        signs = self._set_axes(Y, result.W, d, X.dtype)
+        along_components = self._set_axes(Y, result.W, d, X.dtype)
         # One centre per sample: they follow the samples back to where these stood.
         nodes = np.arange(len(result.C)) if C is not None else order
-        self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
-        self.embedding_[order, : len(signs)] = result.Z * signs
-        self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
-        self.centers_[nodes, : len(signs)] = result.C * signs
+        self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
+        self.embedding_[order] = result.Z @ along_components
+        self.centers_ = np.empty((len(result.C), d), dtype=X.dtype)
+        self.centers_[nodes] = result.C @ along_components
         self.tree_ = adjacency(nodes[result.edges], len(result.C))
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
-        self._remember_rows(X)
+        self._remember_rows(samples)
         return self
 
     @property
@@ -237,11 +255,13 @@ class DDRTree(StructureLearner):
             return len(np.atleast_1d(self.init))
         return resolve_n_centers(self.n_centers, n_samples)
 
-    def _starting_centers(self, Z: Floats, n_centers: int, n_components: int) -> Floats | None:
-        """Centres in the principal components; None for one per sample."""
+    def _starting_centers(
+        self, Z: Floats, n_centers: int, n_components: int, axes: Floats
+    ) -> Floats | None:
+        """Centres in the principal components, along these axes; None for one per sample."""
         if self.init is not None:
             init = check_init(self.init, self.n_centers, len(Z), n_components)
-            return init[:, : Z.shape[1]]
+            return init @ axes if self.n_components is None else init[:, : Z.shape[1]]
         if n_centers == len(Z):
             return None
         # Along the first component the order of the samples depends neither on how the table
