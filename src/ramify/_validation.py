@@ -26,21 +26,26 @@ REMEDIES = {
 }
 
 
-def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
+def check_samples(
+    estimator: Any, X: Any, *, ensure_min_samples: int = 1, reset: bool = True
+) -> Matrix:
     """Samples as an array or CSR matrix of finite numbers whose squares can be summed.
 
     Shape, type and number of features follow scikit-learn's rules, with its messages and
     what to do about them.
     """
     try:
-        X = validate_data(
-            estimator,
+        checked = check_array(
             X,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
-            **options,
+            ensure_min_samples=ensure_min_samples,
+            estimator=estimator,
+            input_name="X",
         )
+        size = check_finite(checked, "X")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
         # The values themselves, which some messages end with, tell the user nothing.
         complaint = str(error).partition("\n[")[0].rstrip(". \n")
@@ -48,8 +53,8 @@ def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
             if symptom in complaint:
                 raise type(error)(f"{complaint}; {remedy}.") from error
         raise
-    check_not_huge(X, check_finite(X, "X"), "X")
-    return X
+    check_not_huge(checked, size, "X")
+    return checked
 
 
 def check_not_huge(X: Matrix, size: float, name: str) -> None:
