@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
@@ -10,6 +12,8 @@ from sklearn.datasets import load_iris
 import ramify.memory
 import ramify.rows
 from ramify import SPL, DDRTree, DRTree
+from ramify.estimators.ddrtree import directions_around, spread_around
+from ramify.graph import count_branches
 
 from .. import oracles
 from ..conftest import branching
@@ -77,7 +81,9 @@ def test_ddrtree_with_small_gamma_is_simple_ppt(shape):
 def test_all_components_are_the_identity_up_to_a_rotation(estimator):
     X = branching(60, 5)
     model = clone(estimator).fit(X)
-    rotated = clone(estimator).set_params(n_components=5).fit(X)
+    # sigma="auto" alone differs.
+    sigma = {"sigma": model.sigma_} if getattr(model, "sigma_", 0) > 0 else {}
+    rotated = clone(estimator).set_params(n_components=5, **sigma).fit(X)
     np.testing.assert_array_equal(model.components_, np.eye(5))
     assert model.objective_ == pytest.approx(rotated.objective_, rel=1e-9)
     np.testing.assert_allclose(adjacency_of(model), adjacency_of(rotated), atol=1e-9)
@@ -176,6 +182,53 @@ def test_single_precision_in_single_precision_out(estimator):
     model = estimator.fit(X)
     for array in (model.embedding_, model.components_, model.mean_, model.transform(X[:3] + 1)):
         assert array.dtype == np.float32
+
+
+@pytest.mark.parametrize("n_features", [4, 20, 50])
+def test_noise_in_many_features_does_not_draw_the_tree_into_a_point(n_features):
+    """Simulated data: three branches have three tips and one fork."""
+    X = branching(1000, n_features)
+    model = DDRTree(None, random_state=0).fit(X)
+    assert count_branches(model.tree_) == (3, 1, 3)
+    assert np.ptp(model.centers_, axis=0).max() > 1
+
+
+@given(
+    n_points=st.integers(2, 60),
+    n_centers=st.integers(1, 8),
+    n_dims=st.integers(1, 12),
+    seed=st.integers(0, 1000),
+)
+def test_directions_are_counted_by_the_spread_in_each(n_points, n_centers, n_dims, seed):
+    rng = np.random.default_rng(seed)
+    Z, C = rng.normal(size=(n_points, n_dims)), rng.normal(size=(n_centers, n_dims))
+    squared = ((Z[:, None] - C) ** 2).sum(axis=2)
+    nearest = np.argsort(squared, axis=1)[:, 1 if n_centers == n_points else 0]
+    variances = np.linalg.svd(Z - C[nearest], compute_uv=False) ** 2
+    expected = variances.sum() ** 2 / (variances**2).sum()
+    assert directions_around(Z, C) == pytest.approx(expected, rel=1e-9)
+    assert 1 - 1e-9 <= expected <= min(n_dims, n_points) + 1e-9
+
+
+def test_automatic_sigma_is_the_spread_in_one_direction():
+    X = branching(80, 6)
+    model = DDRTree(None, n_centers=None).fit(X)
+    Y = X - X.mean(axis=0)
+    assert model.sigma_ == pytest.approx(spread_around(Y, Y) / directions_around(Y, Y))
+
+
+@given(
+    n_samples=st.integers(3, 30),
+    n_features=st.integers(1, 40),
+    weight=st.floats(0, 1e3),
+    seed=st.integers(0, 1000),
+)
+def test_objectives_never_rise(n_samples, n_features, weight, seed):
+    X = np.random.default_rng(seed).normal(size=(n_samples, n_features))
+    energy = np.sum((X - X.mean(axis=0)) ** 2)
+    for tree in (DRTree(None, lam=weight), DDRTree(None, lam=weight, n_centers=None)):
+        history = tree.set_params(max_iter=6, tol=0).fit(X).objective_history_
+        assert (np.diff(history) <= 1e-10 * energy).all()
 
 
 def test_starting_centres_are_given_in_the_centred_features():

@@ -123,7 +123,7 @@ class StructureLearner(
 
     def _new_data(self, X: Matrix) -> Matrix:
         """Some new samples as rows of data: X as it is, or its kernel with the training samples."""
-        if not self._evaluates_kernel:
+        if self._kernel_samples is None:
             return X
         return kernel_rows(X, self._kernel_samples, self.kernel, self.kernel_params)
 
@@ -190,7 +190,7 @@ class StructureLearner(
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         placed = np.empty((X.shape[0], len(self.components_)))
-        step = min(BLOCK, block_rows(len(self.mean_))) if self._evaluates_kernel else BLOCK
+        step = BLOCK if self._kernel_samples is None else min(BLOCK, block_rows(len(self.mean_)))
 
         def place(start: int) -> None:
             rows = slice(start, start + step)

@@ -17,7 +17,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
-from ..rows import canonical_order
+from ..rows import CentredRows, canonical_order
 from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
@@ -65,7 +65,9 @@ class DDRTree(StructureLearner):
         Width σ > 0 of the assignments, in squared units of the data. "auto" is half the
         mean squared distance, in the principal components that the fit starts from, of the
         samples to their nearest starting centre (`spread_around`); with one centre per sample,
-        to the nearest other sample.
+        to the nearest other sample. For ``n_components=None`` it is not half of that but the share
+        of one of the directions in which they spread (`directions_around`): the noise of many
+        features would add up to a width that draws the tree into a point.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
         then not used.
@@ -79,8 +81,9 @@ class DDRTree(StructureLearner):
         experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
         exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
         and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
-        of n_a and n_b rows, and returns an array of shape (n_a, n_b). All that is said of features
-        below then holds for kernel values, one per training sample.
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+        and `inverse_transform` then refer to kernel values, one per training sample, in the
+        place of features. The order of the samples matters by rounding only.
     kernel_params : dict or None, default=None
         ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
         features; keyword arguments of a callable.
@@ -139,6 +142,8 @@ class DDRTree(StructureLearner):
     ((150, 2), True)
     >>> model.transform([[5.0, 3.4, 1.5, 0.2]]).shape  # one more flower
     (1, 2)
+    >>> DDRTree(kernel="rbf", random_state=0).fit(X).components_.shape  # of kernel values
+    (2, 150)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -216,7 +221,7 @@ class DDRTree(StructureLearner):
                 f"lower n_centers={n_centers:,} or the number of features, for instance with "
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
-            C = self._starting_centers(Z, n_centers, d, Y.lift(W))
+            C = self._starting_centers(Z, n_centers, d, Y, W)
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -256,12 +261,12 @@ class DDRTree(StructureLearner):
         return resolve_n_centers(self.n_centers, n_samples)
 
     def _starting_centers(
-        self, Z: Floats, n_centers: int, n_components: int, axes: Floats
+        self, Z: Floats, n_centers: int, n_components: int, Y: CentredRows, W: Floats
     ) -> Floats | None:
-        """Centres in the principal components, along these axes; None for one per sample."""
+        """Centres in the principal components W; None for one per sample."""
         if self.init is not None:
             init = check_init(self.init, self.n_centers, len(Z), n_components)
-            return init @ axes if self.n_components is None else init[:, : Z.shape[1]]
+            return init @ Y.lift(W) if self.n_components is None else init[:, : Z.shape[1]]
         if n_centers == len(Z):
             return None
         # Along the first component the order of the samples depends neither on how the table
@@ -279,8 +284,10 @@ class DDRTree(StructureLearner):
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
+            n_jobs = effective_n_jobs(self.n_jobs)
+            share = 2.0 if self.n_components is not None else directions_around(Z, C, n_jobs)
             # Points without any spread leave nothing to tell centres apart by.
-            return spread_around(Z, C, effective_n_jobs(self.n_jobs)) / 2 or 1.0
+            return spread_around(Z, C, n_jobs) / share or 1.0
         return float(self.sigma)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
@@ -326,3 +333,25 @@ def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
     with np.errstate(invalid="ignore"):
         own = np.nan_to_num(factor * distance[:, 0], nan=np.inf)
     return float(np.mean(np.minimum(own, distance[:, 1]) ** 2))
+
+
+def directions_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
+    """The number of directions in which points spread around the nearest centre.
+
+    Tr(G)²/Tr(G²) for the covariance G of their differences to it: D for equal spread in D
+    directions, near 1 if one direction outweighs the others. With one centre per point, the
+    nearest is that of another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.estimators.ddrtree import directions_around
+    >>> cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> directions_around(cross, np.zeros((1, 2))), directions_around(cross[:2], np.zeros((1, 2)))
+    (2.0, 1.0)
+    """
+    rank = 2 if len(C) == len(Z) else 1
+    apart = Z - C[KDTree(C).query(Z, k=[rank], workers=n_jobs)[1][:, 0]]
+    G = apart @ apart.T if len(apart) < apart.shape[1] else apart.T @ apart
+    size = float(np.trace(G))
+    return size**2 / float(np.vdot(G, G)) if size > 0 else 1.0

@@ -80,8 +80,9 @@ class SPL(StructureLearner):
         experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
         exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
         and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
-        of n_a and n_b rows, and returns an array of shape (n_a, n_b). All that is said of features
-        below then holds for kernel values, one per training sample.
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+        and `inverse_transform` then refer to kernel values, one per training sample, in the
+        place of features. The order of the samples matters by rounding only.
     kernel_params : dict or None, default=None
         ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
         features; keyword arguments of a callable.
