@@ -195,6 +195,44 @@ def test_values_whose_squares_overflow_or_vanish_are_refused(name, X):
         fit(name, X).transform(1e200 * X)
 
 
+# Unusual data in the space of the features, and in that of kernel values
+
+
+UNUSUAL = {
+    "two samples": lambda X: X[:2],
+    "three samples": lambda X: X[:3],
+    "one feature": lambda X: X[:, :1],
+    "equal": lambda X: np.repeat(X[:1], 12, axis=0),
+    "zero": lambda X: np.zeros_like(X),
+    "repeated": lambda X: np.repeat(X[:10], 3, axis=0),
+    "constant feature": lambda X: np.column_stack([X, X, np.ones(40)]),
+    "units": lambda X: X * [1e-6, 1.0, 1e6, 1e3],
+    "offset": lambda X: X + 1e6,
+    "D > N": lambda X: X[:5] @ np.ones((4, 30)),
+    "huge": lambda X: 1e100 * X,
+    "tiny": lambda X: 1e-100 * X,
+}
+
+
+@pytest.mark.parametrize("options", [{"n_components": None}, {"kernel": "rbf"}], ids=str)
+@pytest.mark.parametrize("unusual", UNUSUAL.values(), ids=UNUSUAL.keys())
+def test_unusual_data_with_all_components_or_a_kernel(variant, X, options, unusual):
+    data = unusual(X)
+    model = fit(variant, data, **options)
+    assert model.converged_
+    n_columns = data.shape[1] if "n_components" in options else len(data)
+    assert model.components_.shape[1] == n_columns
+    for array in (model.embedding_, model.objective_history_, model.transform(data[:1] * 1.01)):
+        assert np.isfinite(array).all()
+    back = model.inverse_transform(model.embedding_)
+    assert back.shape == (len(data), n_columns)
+    np.testing.assert_allclose(back.mean(axis=0), model.mean_, atol=1e-6 * np.abs(back).max())
+    if "n_components" in options:
+        np.testing.assert_allclose(model.mean_, data.mean(axis=0), rtol=1e-9)
+        offset = np.abs(back - data).max(axis=0)
+        assert (offset <= np.ptp(data, axis=0) * (1 + 1e-6) + 1e-12 * np.abs(data).max()).all()
+
+
 # Parameters that are refused
 
 

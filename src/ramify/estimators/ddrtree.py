@@ -354,4 +354,7 @@ def directions_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
     apart = Z - C[KDTree(C).query(Z, k=[rank], workers=n_jobs)[1][:, 0]]
     G = apart @ apart.T if len(apart) < apart.shape[1] else apart.T @ apart
     size = float(np.trace(G))
-    return size**2 / float(np.vdot(G, G)) if size > 0 else 1.0
+    if size == 0:
+        return 1.0
+    G = G / size  # its squares might overflow
+    return 1 / float(np.vdot(G, G))

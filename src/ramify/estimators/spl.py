@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
-from ..linalg import column_signs
+from ..linalg import column_signs, largest_eigenpairs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, canonical_order, unit_free
 from ..solvers.pca import principal_axes
@@ -358,7 +358,6 @@ def relabel(edges: Ints, names: Ints) -> Ints:
 def kernel_pca(K: Floats, n_components: int) -> Floats:
     """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue."""
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    n = len(K)
-    values, vectors = linalg.eigh(centred, subset_by_index=(n - n_components, n - 1))
+    values, vectors = largest_eigenpairs(centred, n_components)
     scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     return scores * column_signs(scores)
