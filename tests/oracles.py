@@ -137,3 +137,29 @@ def spl_algorithm_1(Y, edges, phi, d, gamma, slack, n_iter):
         gradient = np.einsum("ei,ij,ej->e", B, G, B) / 2 - s / slack - 2 * phi
         s = np.maximum(s + gradient / t, 0)
     return max(best, spl_objective(Y, edges, phi, s, d, gamma, slack))
+
+
+def reversed_graph_embedding(Y, *, lam, n_iter):
+    """`op:dimred-graph` over spanning trees: F for the tree of the last F, no projection."""
+    F = Y
+    history = []
+    for _ in range(n_iter):
+        edges = kruskal(F)
+        L = dense_laplacian(edges, len(Y))
+        F = np.linalg.solve(np.eye(len(Y)) + lam * L, Y)
+        history.append(np.sum((Y - F) ** 2) + lam * np.trace(F.T @ L @ F))
+    return F, edges, np.array(history)
+
+
+def simple_ppt(Y, C, *, lam, sigma, n_iter):
+    """SimplePPT: min Σ r_ik‖y_i − c_k‖² + σ·Σ r_ik log r_ik + λ·Tr(CᵀLC), no projection."""
+    history = []
+    for _ in range(n_iter):
+        edges = kruskal(C)
+        L = dense_laplacian(edges, len(C))
+        R = soft_assignments(Y, C, sigma)
+        C = np.linalg.solve(lam * L + np.diag(R.sum(axis=0)), R.T @ Y)
+        entropy = np.sum(R[R > 0] * np.log(R[R > 0]))
+        cost = np.sum(R * cdist(Y, C, "sqeuclidean")) + sigma * entropy
+        history.append(cost + lam * np.trace(C.T @ L @ C))
+    return C, edges, np.array(history)

@@ -14,6 +14,11 @@ ESTIMATORS = [
     SPL(),
     SPL(n_neighbors=5),
     SPL(n_neighbors=5, gamma=0.0, C=float("inf")),
+    *(
+        estimator
+        for options in ({"kernel": "rbf"}, {"kernel": "precomputed"}, {"n_components": None})
+        for estimator in (DDRTree(**options), DRTree(**options), SPL(n_neighbors=5, **options))
+    ),
 ]
 
 TEN_SAMPLES = "the check fits 10 samples; n_neighbors=10 needs 11 (n_neighbors=5 passes it)"

@@ -14,6 +14,7 @@ LAYERS = [
     "io",
     "rows",
     "_validation",
+    "kernels",
     "neighbors",
     "graph",
     "linalg",

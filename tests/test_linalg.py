@@ -9,6 +9,7 @@ from ramify.linalg import (
     column_signs,
     complete_basis,
     extend_basis,
+    largest_eigenpairs,
     top_eigenvectors,
 )
 
@@ -488,3 +489,15 @@ def test_guards_are_orthonormal_and_make_a_warm_start(rng):
     np.testing.assert_allclose(again, values, rtol=1e-10)
     assert same.shape == block.shape
     assert sum(columns) < len(coefficients)
+
+
+@pytest.mark.parametrize("n", [3, 10, 40, 100])
+@pytest.mark.parametrize("n_pairs", [1, 2, 3])
+def test_largest_eigenpairs_are_found_among_equal_ones(n, n_pairs, rng):
+    """Of a centred identity LAPACK's routine for a few returns none at some sizes, as 40."""
+    symmetric = rng.normal(size=(n, n))
+    for A in (np.eye(n) - 1 / n, np.eye(n), np.zeros((n, n)), symmetric + symmetric.T):
+        values, vectors = largest_eigenpairs(A, n_pairs)
+        np.testing.assert_allclose(values, np.linalg.eigvalsh(A)[-n_pairs:], atol=1e-12)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(n_pairs), atol=1e-12)
+        np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-10)

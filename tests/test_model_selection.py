@@ -221,3 +221,14 @@ def test_bad_searches_are_refused(options, kind, message):
 def test_other_estimators_are_refused():
     with pytest.raises(TypeError, match="select chooses parameters of SPL, DRTree or DDRTree, got"):
         select(PCA(), IRIS)
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_kernels_are_selected_with_columns_of_the_training_samples(model):
+    X = IRIS[::3]
+    grid = {"n_components": [1, 2]}
+    of_samples = select(type(model)(kernel="linear"), X, grid)
+    of_matrix = select(type(model)(kernel="precomputed"), X @ X.T, grid)
+    np.testing.assert_allclose(
+        of_samples.results_["log_likelihood"], of_matrix.results_["log_likelihood"], rtol=1e-6
+    )

@@ -1,7 +1,7 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
 import math
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,26 +21,32 @@ REMEDIES = {
     "with dim 3": "pass one row per sample and one column per feature",
     "sample(s)": "add samples",
     "feature(s)": "add features",
-    "features, but": "pass the columns that were passed to fit",
+    "features, but": "pass the columns that were passed to fit (with kernel='precomputed', one for "
+    "each training sample)",
     "feature names should match": "pass the columns that were passed to fit, in that order",
 }
 
 
-def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
+def check_samples(
+    estimator: Any, X: Any, *, ensure_min_samples: int = 1, reset: bool = True
+) -> Matrix:
     """Samples as an array or CSR matrix of finite numbers whose squares can be summed.
 
     Shape, type and number of features follow scikit-learn's rules, with its messages and
     what to do about them.
     """
     try:
-        X = validate_data(
-            estimator,
+        checked = check_array(
             X,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
-            **options,
+            ensure_min_samples=ensure_min_samples,
+            estimator=estimator,
+            input_name="X",
         )
+        size = check_finite(checked, "X")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
         # The values themselves, which some messages end with, tell the user nothing.
         complaint = str(error).partition("\n[")[0].rstrip(". \n")
@@ -48,22 +54,28 @@ def check_samples(estimator: Any, X: Any, **options: Any) -> Matrix:
             if symptom in complaint:
                 raise type(error)(f"{complaint}; {remedy}.") from error
         raise
-    size, limit = check_finite(X, "X"), math.sqrt(np.finfo(float).max / (4 * math.prod(X.shape)))
+    check_not_huge(checked, size, "X")
+    return checked
+
+
+def check_not_huge(X: Matrix, size: float, name: str) -> None:
+    """Squares of all values can be summed, the largest value having that size."""
+    limit = math.sqrt(np.finfo(float).max / (4 * math.prod(X.shape)))
     if size > limit:
         raise ValueError(
-            f"X holds a value of size {size:.3g}, but values must be at most {limit:.1e} in size "
-            f"for sums of their squares not to overflow; divide X by {size:.0e}, for instance."
+            f"{name} holds a value of size {size:.3g}, but values must be at most {limit:.1e} in "
+            f"size for sums of their squares not to overflow; divide {name} by {size:.0e}, for "
+            "instance."
         )
-    return X
 
 
-def check_not_tiny(X: Matrix) -> None:
+def check_not_tiny(X: Matrix, name: str = "X") -> None:
     """Values whose squares vanish would silently count as zero."""
-    size, limit = check_finite(X, "X"), math.sqrt(np.finfo(float).tiny)
+    size, limit = check_finite(X, name), math.sqrt(np.finfo(float).tiny)
     if 0 < size < limit:
         raise ValueError(
-            f"The largest value of X has size {size:.3g}, but must be at least {limit:.1e} in size "
-            f"for its square not to vanish; divide X by {size:.0e}, for instance."
+            f"The largest value of {name} has size {size:.3g}, but must be at least {limit:.1e} in "
+            f"size for its square not to vanish; divide {name} by {size:.0e}, for instance."
         )
 
 
@@ -81,9 +93,16 @@ def check_finite(X: Matrix, name: str) -> float:
     )
 
 
-def check_n_components(n_components: int, n_samples: int, n_features: int) -> None:
+def check_n_components(
+    n_components: int, n_samples: int, n_features: int, is_kernel: bool = False
+) -> None:
     """There are at most as many components as samples and as features."""
     limit = min(n_samples, n_features)
+    if n_components > limit and is_kernel:
+        raise ValueError(
+            f"n_components={n_components} must be at most n_samples={n_samples}, the number of "
+            "columns of the kernel matrix; lower n_components or add samples."
+        )
     if n_components > limit:
         lacking = "samples" if n_samples < n_features else "features"
         raise ValueError(
@@ -91,6 +110,63 @@ def check_n_components(n_components: int, n_samples: int, n_features: int) -> No
             f"(n_samples={n_samples}, n_features={n_features}); "
             f"lower n_components or add {lacking}."
         )
+
+
+def check_kernel_params(kernel: Any, params: dict[str, Any] | None) -> None:
+    """Parameters are those that the kernel takes; a callable may take any."""
+    if callable(kernel) or not params:
+        return
+    unknown = sorted(str(name) for name in params if kernel != "rbf" or name != "gamma")
+    if unknown:
+        known = "takes only 'gamma'" if kernel == "rbf" else "takes no parameters"
+        raise ValueError(
+            f"kernel_params names {', '.join(unknown)}, but kernel={kernel!r} {known}; remove what "
+            "it does not take, or set kernel to the one that takes it."
+        )
+    gamma = params["gamma"]
+    is_number = isinstance(gamma, Real) and not isinstance(gamma, bool)
+    if not (is_number and 0 < float(gamma) < math.inf):
+        raise ValueError(
+            f"kernel_params={{'gamma': {gamma!r}}} must have a positive finite gamma; leave it out "
+            "for 1/n_features."
+        )
+
+
+def check_square(X: Matrix) -> None:
+    """A kernel matrix to fit has one column per sample."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"X has shape {X.shape}, but with kernel='precomputed' must be the kernel matrix of "
+            "the training samples, (n_samples, n_samples); compute it, or set kernel=None to fit "
+            "X itself."
+        )
+
+
+def check_kernel_values(K: Any, shape: tuple[int, int], kernel: Any) -> Floats:
+    """What a kernel returned: one finite real number per pair of samples."""
+    name = f"kernel={kernel!r}" if isinstance(kernel, str) else "the callable kernel"
+    K = K.toarray() if sparse.issparse(K) else np.asarray(K)
+    if K.shape != shape:
+        raise ValueError(
+            f"{name} returned an array of shape {K.shape} for {shape[0]} and {shape[1]} samples, "
+            f"but must return shape {shape}, one row per sample of its first argument and one "
+            "column per sample of its second; change the callable."
+        )
+    if K.dtype.kind not in "buif":
+        raise TypeError(
+            f"{name} returned values of type {K.dtype}, but must return real numbers; change the "
+            "callable."
+        )
+    K = K.astype(np.float64, copy=False)
+    size = float(np.max([K.max(), -K.min()]))
+    if not np.isfinite(size):
+        value = "NaN" if np.isnan(size) else "an infinite value"
+        raise ValueError(
+            f"{name} returned {value}, but every value must be finite; change the kernel or its "
+            "kernel_params."
+        )
+    check_not_huge(K, size, "the kernel matrix")
+    return K
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:

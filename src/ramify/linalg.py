@@ -100,6 +100,24 @@ def top_eigenvectors(
     return values[:n_components], ritz, vectors
 
 
+def largest_eigenpairs(A: Floats, n_pairs: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues of a symmetric matrix, in ascending order, and eigenvectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.linalg import largest_eigenpairs
+    >>> largest_eigenpairs(np.diag([1.0, 5.0, 3.0]), 2)[0]
+    array([3., 5.])
+    """
+    n = len(A)
+    values, vectors = linalg.eigh(A, subset_by_index=(n - n_pairs, n - 1))
+    if len(values) < n_pairs:
+        # LAPACK may lose the wanted few among many that are equal, as those of an identity.
+        values, vectors = linalg.eigh(A)
+    return values[-n_pairs:], vectors[:, -n_pairs:]
+
+
 def extend_basis(V: Floats, new: Floats) -> Floats:
     """Append to orthonormal columns what `new` adds to their span."""
     room = V.shape[0] - V.shape[1]

@@ -195,6 +195,44 @@ def test_values_whose_squares_overflow_or_vanish_are_refused(name, X):
         fit(name, X).transform(1e200 * X)
 
 
+# Unusual data in the space of the features, and in that of kernel values
+
+
+UNUSUAL = {
+    "two samples": lambda X: X[:2],
+    "three samples": lambda X: X[:3],
+    "one feature": lambda X: X[:, :1],
+    "equal": lambda X: np.repeat(X[:1], 12, axis=0),
+    "zero": lambda X: np.zeros_like(X),
+    "repeated": lambda X: np.repeat(X[:10], 3, axis=0),
+    "constant feature": lambda X: np.column_stack([X, X, np.ones(40)]),
+    "units": lambda X: X * [1e-6, 1.0, 1e6, 1e3],
+    "offset": lambda X: X + 1e6,
+    "D > N": lambda X: X[:5] @ np.ones((4, 30)),
+    "huge": lambda X: 1e100 * X,
+    "tiny": lambda X: 1e-100 * X,
+}
+
+
+@pytest.mark.parametrize("options", [{"n_components": None}, {"kernel": "rbf"}], ids=str)
+@pytest.mark.parametrize("unusual", UNUSUAL.values(), ids=UNUSUAL.keys())
+def test_unusual_data_with_all_components_or_a_kernel(variant, X, options, unusual):
+    data = unusual(X)
+    model = fit(variant, data, **options)
+    assert model.converged_
+    n_columns = data.shape[1] if "n_components" in options else len(data)
+    assert model.components_.shape[1] == n_columns
+    for array in (model.embedding_, model.objective_history_, model.transform(data[:1] * 1.01)):
+        assert np.isfinite(array).all()
+    back = model.inverse_transform(model.embedding_)
+    assert back.shape == (len(data), n_columns)
+    np.testing.assert_allclose(back.mean(axis=0), model.mean_, atol=1e-6 * np.abs(back).max())
+    if "n_components" in options:
+        np.testing.assert_allclose(model.mean_, data.mean(axis=0), rtol=1e-9)
+        offset = np.abs(back - data).max(axis=0)
+        assert (offset <= np.ptp(data, axis=0) * (1 + 1e-6) + 1e-12 * np.abs(data).max()).all()
+
+
 # Parameters that are refused
 
 
@@ -214,8 +252,8 @@ def test_too_many_components_are_refused(name, rng, shape):
     ("parameter", "value", "constraint"),
     [
         *(
-            ("n_components", value, r"an int in the range \[1, inf\) or a float in .* \(0.0, 1.0\)")
-            for value in (0, -1, 0.0, 1.0, 1.5, -0.5, np.nan, "two", None)
+            ("n_components", value, r"an int in .* \[1, inf\), a float in .* \(0.0, 1.0\) or None")
+            for value in (0, -1, 0.0, 1.0, 1.5, -0.5, np.nan, "two")
         ),
         ("max_iter", 0, r"an int in the range \[1, inf\)"),
         ("max_iter", 2.5, r"an int in the range \[1, inf\)"),
@@ -224,6 +262,9 @@ def test_too_many_components_are_refused(name, rng, shape):
         ("callback", "print", "a callable or None"),
         ("verbose", -1, r"an int in the range \[0, inf\)"),
         ("random_state", "seed", r"an int in the range \[0, 4294967295\]"),
+        ("kernel", "poly", r"a str among \{.*'rbf'.*\}, a callable or None"),
+        ("kernel", 3, r"a str among \{.*'rbf'.*\}, a callable or None"),
+        ("kernel_params", 0.5, r"an instance of 'dict' or None"),
     ],
 )
 def test_common_parameters_out_of_range_are_refused(name, X, parameter, value, constraint):
@@ -280,6 +321,96 @@ def test_own_parameters_out_of_range_are_refused(X, name, parameter, value, cons
     message = rf"The '{parameter}' parameter of {name} must be {constraint}.* Got {value!r} instead"
     with pytest.raises(ValueError, match=message):
         fit(name, X, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("kernel", "params", "takes"),
+    [
+        ("rbf", {"width": 2.0, "degree": 3}, "degree, width, .*kernel='rbf' takes only 'gamma'"),
+        ("linear", {"gamma": 2.0}, "gamma, .*kernel='linear' takes no parameters"),
+        ("precomputed", {"gamma": 2.0}, "gamma, .*kernel='precomputed' takes no parameters"),
+        (None, {"gamma": 2.0}, "gamma, .*kernel=None takes no parameters"),
+    ],
+)
+def test_parameters_that_the_kernel_does_not_take_are_refused(name, X, kernel, params, takes):
+    with pytest.raises(ValueError, match=rf"kernel_params names {takes}; remove what it does not"):
+        fit(name, X, kernel=kernel, kernel_params=params)
+
+
+@pytest.mark.parametrize("gamma", [0, -1.0, np.nan, np.inf, "auto", None, True])
+def test_gamma_of_rbf_out_of_range_is_refused(name, X, gamma):
+    message = rf"kernel_params=\{{'gamma': {gamma!r}\}} must have a positive finite gamma; leave it"
+    with pytest.raises(ValueError, match=message):
+        fit(name, X, kernel="rbf", kernel_params={"gamma": gamma})
+
+
+def test_a_precomputed_kernel_has_to_be_square(name, X):
+    message = r"X has shape \(40, 4\), but with kernel='precomputed' must be .*; compute it, or set"
+    with pytest.raises(ValueError, match=message):
+        fit(name, X, kernel="precomputed")
+    model = fit(name, X @ X.T, kernel="precomputed")
+    message = (
+        rf"X has 4 features, but {name} is expecting 40 features.*one for each training sample"
+    )
+    with pytest.raises(ValueError, match=message):
+        model.transform(X)
+
+
+def test_more_components_than_columns_of_the_kernel_are_refused(name, X):
+    for kernel, data in [("rbf", X), ("precomputed", X @ X.T)]:
+        message = (
+            r"n_components=41 must be at most n_samples=40, the number of columns of the kernel "
+            r"matrix; lower n_components or add samples\."
+        )
+        with pytest.raises(ValueError, match=message):
+            fit(name, data, kernel=kernel, n_components=41)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "error", "message"),
+    [
+        (
+            lambda A, B: (A @ B.T)[:, :3],
+            ValueError,
+            r"returned an array of shape \(40, 3\) for 40 and 40 samples, but must return shape "
+            r"\(40, 40\), one row per .*; change the callable",
+        ),
+        (lambda A, B: float(A[0] @ B[0]), ValueError, r"returned an array of shape \(\) for 40"),
+        (lambda A, B: None, ValueError, r"returned an array of shape \(\)"),
+        (lambda A, B: np.full((len(A), len(B)), "a"), TypeError, r"values of type <U1, but must"),
+        (lambda A, B: 1j * A @ B.T, TypeError, r"values of type complex128, but must return real"),
+        (lambda A, B: np.nan * A @ B.T, ValueError, r"returned NaN, but every value must be fin"),
+        (lambda A, B: np.full((len(A), len(B)), np.inf), ValueError, r"an infinite value, but eve"),
+    ],
+)
+def test_what_a_callable_kernel_returns_is_checked(name, X, kernel, error, message):
+    with pytest.raises(error, match=f"the callable kernel {message}|{message}"):
+        fit(name, X, kernel=kernel)
+
+
+def test_a_callable_kernel_is_checked_in_transform(name, X):
+    def kernel(A, B):
+        return A @ B.T if len(A) == len(B) else np.zeros(3)
+
+    with pytest.raises(ValueError, match=r"returned an array of shape \(3,\) for 2 and 40 samples"):
+        fit(name, X, kernel=kernel).transform(X[:2] + 0.1)
+
+
+def test_errors_of_a_callable_kernel_are_the_caller_s(name, X):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'width'"):
+        fit(name, X, kernel=lambda A, B: A @ B.T, kernel_params={"width": 1})
+
+
+def test_kernel_values_whose_squares_overflow_or_vanish_are_refused(name, X):
+    X = X / np.abs(X).max()
+    with pytest.raises(
+        ValueError, match=r"the kernel matrix holds a value of size .*e\+200, .* ove"
+    ):
+        fit(name, 1e100 * X, kernel="linear")
+    with pytest.raises(
+        ValueError, match=r"largest value of the kernel matrix has size .*e-200, but"
+    ):
+        fit(name, 1e-100 * X, kernel="linear")
 
 
 @pytest.mark.parametrize("n_neighbors", [40, 100])

@@ -13,9 +13,23 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, RealNotInt, effective_n_jobs, validate_parameter_constraints
+from .._compat import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    effective_n_jobs,
+    validate_parameter_constraints,
+)
 from .._typing import Floats, Ints, Matrix
-from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
+from .._validation import (
+    check_embedding,
+    check_kernel_params,
+    check_n_components,
+    check_not_tiny,
+    check_samples,
+    check_square,
+)
+from ..kernels import block_rows, kernel_matrix, kernel_rows
 from ..linalg import column_signs, complete_basis
 from ..memory import check_memory
 from ..parallel import ordered_map
@@ -35,13 +49,16 @@ class StructureLearner(
 ):
     """Base of SPL, DRTree and DDRTree.
 
-    A subclass implements `fit`, and `_place(projected, X)`, which maps new samples row by row.
+    A subclass implements `fit`, and `_place(projected, X)`, which maps new samples row by row. Its
+    X are the data: the samples themselves or, with a kernel, rows of the kernel matrix.
     """
 
     components_: Floats
     embedding_: Floats
     mean_: Floats
     n_components: Any
+    kernel: Any
+    kernel_params: dict[str, Any] | None
     max_iter: int
     tol: float
     verbose: int
@@ -52,7 +69,10 @@ class StructureLearner(
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
+            None,
         ],
+        "kernel": [StrOptions({"linear", "rbf", "precomputed"}), callable, None],
+        "kernel_params": [dict, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
@@ -70,9 +90,42 @@ class StructureLearner(
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
+        check_kernel_params(self.kernel, self.kernel_params)
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
+        if self._is_precomputed:
+            check_square(X)
         return X
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _evaluates_kernel(self) -> bool:
+        return self.kernel is not None and not self._is_precomputed
+
+    def _training_data(self, X: Matrix) -> Matrix:
+        """The data to fit: X as it is or, with a kernel, the kernel matrix of its rows."""
+        if not self._evaluates_kernel:
+            return X
+        n_samples = X.shape[0]
+        check_memory(
+            (8 + 2 * X.dtype.itemsize) * n_samples**2,
+            f"{type(self).__name__} with the kernel matrix of {n_samples:,} samples",
+            "take fewer samples or set kernel=None",
+        )
+        with threadpool_limits(limits=1):
+            n_jobs = effective_n_jobs(self.n_jobs)
+            K = kernel_matrix(X, self.kernel, self.kernel_params, n_jobs)
+        check_not_tiny(K, "the kernel matrix")
+        return K
+
+    def _new_data(self, X: Matrix) -> Matrix:
+        """Some new samples as rows of data: X as it is, or its kernel with the training samples."""
+        if self._kernel_samples is None:
+            return X
+        return kernel_rows(X, self._kernel_samples, self.kernel, self.kernel_params)
 
     def _check_memory(self, Y: CentredRows, needed: float, remedy: str) -> None:
         """Say at once that a fit cannot fit."""
@@ -80,10 +133,21 @@ class StructureLearner(
         check_memory(needed, task, remedy)
 
     def _resolve_n_components(self, Y: CentredRows) -> int:
-        """The number of components: as given, or enough for the given fraction of energy."""
+        """The number of components: as given, all, or enough for the given fraction of energy."""
+        if self.n_components is None:
+            self._check_memory(
+                Y,
+                # components_, and some square matrices in the basis that a fit works in.
+                8 * (2 * Y.n_features**2 + 6 * Y.n_dims**2),
+                "set n_components, or reduce the features first, for instance with "
+                "sklearn.decomposition.PCA: a rotation changes nothing",
+            )
+            return Y.n_features
         if not isinstance(self.n_components, Integral):
             return n_components_for(Y, float(self.n_components))
-        check_n_components(int(self.n_components), Y.n_rows, Y.n_features)
+        check_n_components(
+            int(self.n_components), Y.n_rows, Y.n_features, is_kernel=self.kernel is not None
+        )
         return int(self.n_components)
 
     @abstractmethod
@@ -116,6 +180,8 @@ class StructureLearner(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel between these samples, one row each, and the
+            training samples, one column each.
 
         Returns
         -------
@@ -124,13 +190,15 @@ class StructureLearner(
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         placed = np.empty((X.shape[0], len(self.components_)))
+        step = BLOCK if self._kernel_samples is None else min(BLOCK, block_rows(len(self.mean_)))
 
         def place(start: int) -> None:
-            rows = slice(start, start + BLOCK)
-            placed[rows] = self._place(self._project(X[rows]), X[rows])
+            rows = slice(start, start + step)
+            data = self._new_data(X[rows])
+            placed[rows] = self._place(self._project(data), data)
 
         with threadpool_limits(limits=1):
-            starts = range(0, len(placed), BLOCK)
+            starts = range(0, len(placed), step)
             ordered_map(place, starts, effective_n_jobs(self.n_jobs))
         key = row_keys(X, effective_n_jobs(self.n_jobs))
         position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
@@ -139,7 +207,10 @@ class StructureLearner(
         return placed.astype(X.dtype, copy=False)
 
     def inverse_transform(self, X: Any) -> Floats:
-        """Map points of the learned space back to the space of the features.
+        """Map points of the learned space back to the space of the data.
+
+        That is the space of the features or, with a kernel, of its values with the training
+        samples, from which there is no way back to the features.
 
         Parameters
         ----------
@@ -148,6 +219,7 @@ class StructureLearner(
         Returns
         -------
         X_original : array of shape (n_samples, n_features)
+            With a kernel, (n_samples, n_training_samples).
         """
         check_is_fitted(self)
         X = check_embedding(X, len(self.components_))
@@ -156,6 +228,8 @@ class StructureLearner(
 
     def _project(self, X: Matrix) -> Floats:
         """(X − mean)W, by the same sums for one row as for many."""
+        if self.n_components is None:
+            return (X.toarray() if hasattr(X, "tocsr") else X) - self.mean_.astype(np.float64)
         W = self.components_.T.astype(np.float64)
         if hasattr(X, "tocsr"):
             return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
@@ -167,11 +241,11 @@ class StructureLearner(
 
     def _coordinates(self, X: Any) -> tuple[Floats, Floats]:
         """Samples along the components, and their squared distances from these."""
-        X = check_samples(self, X, reset=False)
-        projected = self._project(X)
-        if hasattr(X, "tocsr"):
-            X = X.toarray()
-        centred = X - self.mean_.astype(np.float64)
+        data = self._new_data(check_samples(self, X, reset=False))
+        projected = self._project(data)
+        centred = (data.toarray() if hasattr(data, "tocsr") else data) - self.mean_.astype(
+            np.float64
+        )
         length = np.einsum("ij,ij->i", centred, centred)
         across = length - np.einsum("ij,ij->i", projected, projected)
         return projected, np.maximum(across, 0.0)
@@ -211,26 +285,42 @@ class StructureLearner(
         return result
 
     def _remember_rows(self, X: Matrix) -> None:
-        """Keep the keys of the training rows, sorted, to recognise them by."""
+        """Keep the keys of the training rows, sorted, to recognise them by, and what kernels need.
+
+        They are the rows that the user passed, whatever the kernel made of them.
+        """
+        self._kernel_samples = X.copy() if self._evaluates_kernel else None
         keys = row_keys(X, effective_n_jobs(self.n_jobs))
         self._known_rows = np.argsort(keys, kind="stable")
         self._known_keys = keys[self._known_rows]
 
     def _principal_start(self, X: Matrix, order: Ints) -> tuple[CentredRows, int, Floats]:
-        """Centred rows, the number of components, and the principal axes that carry variance."""
+        """Centred rows, the number of components, and the principal axes that carry variance.
+
+        All axes if W is to be the identity: a tree in all dimensions of the data is the same in
+        any axes, and `_set_axes` leads back to the features.
+        """
         Y = CentredRows(X, order, effective_n_jobs(self.n_jobs))
         d = self._resolve_n_components(Y)
         W, rank = principal_axes(Y, d)
-        W = W[:, : max(rank, 1)]
+        if self.n_components is not None:
+            W = W[:, : max(rank, 1)]
         return Y, d, W * column_signs(Y.lift(W))
 
     def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:
-        """Set mean_ and components_ (completed, signs fixed); return the signs of W's columns."""
+        """Set mean_ and components_; return Wᵀ·components_ᵀ, from coordinates in W to theirs.
+
+        The components are W, completed, with signs fixed; or the identity, which needs a W
+        that spans all data.
+        """
+        self.mean_ = Y.mean.astype(dtype)
+        if self.n_components is None:
+            self.components_ = np.eye(n_components, dtype=dtype)
+            return Y.lift(W).T
         axes = complete_basis(Y.lift(W), n_components)
         signs = column_signs(axes)
-        self.mean_ = Y.mean.astype(dtype)
         self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
-        return signs[: W.shape[1]]
+        return np.eye(W.shape[1], n_components) * signs
 
     @property
     def _n_features_out(self) -> int:
@@ -239,5 +329,6 @@ class StructureLearner(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -17,7 +17,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix, Sparse
 from .._validation import check_init, resolve_n_centers
 from ..graph import adjacency
-from ..rows import canonical_order
+from ..rows import CentredRows, canonical_order
 from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
@@ -46,10 +46,12 @@ class DDRTree(StructureLearner):
 
     Parameters
     ----------
-    n_components : int or float, default=2
+    n_components : int, float or None, default=2
         Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
         variance) that the components have to keep, as in scikit-learn's PCA. A tree with many
-        branches needs more than two linear dimensions.
+        branches needs more than two linear dimensions. None: W is the identity, a principal tree
+        in the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
+        ``lam=gamma*weight`` and a small ``gamma`` it is SimplePPT's, the tree having that weight.
     n_centers : int, None or "auto", default="auto"
         Number K of nodes of the tree. None is one per sample. "auto" is one per sample up to
         100 samples and 200·log(n)/(log(n) + log(100)) beyond: 120 for a thousand samples, 150
@@ -63,14 +65,28 @@ class DDRTree(StructureLearner):
         Width σ > 0 of the assignments, in squared units of the data. "auto" is half the
         mean squared distance, in the principal components that the fit starts from, of the
         samples to their nearest starting centre (`spread_around`); with one centre per sample,
-        to the nearest other sample.
+        to the nearest other sample. For ``n_components=None`` it is not half of that but the share
+        of one of the directions in which they spread (`directions_around`): the noise of many
+        features would add up to a width that draws the tree into a point.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
         then not used.
     init : array of shape (n_centers, n_components) or None, default=None
         Starting centres in the principal components (signs as in ``components_``: the entry of
-        largest size is positive). None starts from k-means, or with one centre per sample from
-        the samples.
+        largest size is positive), or in the centred features if ``n_components`` is None. None
+        starts from k-means, or with one centre per sample from the samples.
+    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
+        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
+        samples and the training samples are the data, whatever the kernel, as in the paper's
+        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
+        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
+        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+        and `inverse_transform` then refer to kernel values, one per training sample, in the
+        place of features. The order of the samples matters by rounding only.
+    kernel_params : dict or None, default=None
+        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
+        features; keyword arguments of a callable.
     max_iter : int, default=200
         Most iterations to run.
     tol : float, default=1e-5
@@ -89,7 +105,7 @@ class DDRTree(StructureLearner):
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
-        The points Z.
+        The points Z; for ``n_components=None``, in the centred features.
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
@@ -99,7 +115,7 @@ class DDRTree(StructureLearner):
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
-        as far as in the widest counts as beyond.
+        as far as in the widest counts as beyond. The identity for ``n_components=None``.
     mean_ : array of shape (n_features,)
     assignments_ : sparse array of shape (n_samples, n_centers)
         R for the final points and centres; rows sum to one. Computed when asked for.
@@ -126,6 +142,8 @@ class DDRTree(StructureLearner):
     ((150, 2), True)
     >>> model.transform([[5.0, 3.4, 1.5, 0.2]]).shape  # one more flower
     (1, 2)
+    >>> DDRTree(kernel="rbf", random_state=0).fit(X).components_.shape  # of kernel values
+    (2, 150)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -140,7 +158,7 @@ class DDRTree(StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float = 2,
+        n_components: int | float | None = 2,
         *,
         n_centers: int | str | None = "auto",
         lam: float | str = "auto",
@@ -148,6 +166,8 @@ class DDRTree(StructureLearner):
         sigma: float | str = "auto",
         assignment: str = "soft",
         init: Any = None,
+        kernel: Any = None,
+        kernel_params: dict[str, Any] | None = None,
         max_iter: int = 200,
         tol: float = 1e-5,
         random_state: Any = None,
@@ -162,6 +182,8 @@ class DDRTree(StructureLearner):
         self.sigma = sigma
         self.assignment = assignment
         self.init = init
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -181,7 +203,8 @@ class DDRTree(StructureLearner):
         -------
         self
         """
-        X = self._validated(X)
+        samples = self._validated(X)
+        X = self._training_data(samples)
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
@@ -198,7 +221,7 @@ class DDRTree(StructureLearner):
                 f"lower n_centers={n_centers:,} or the number of features, for instance with "
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
-            C = self._starting_centers(Z, n_centers, d)
+            C = self._starting_centers(Z, n_centers, d, Y, W)
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -214,16 +237,16 @@ class DDRTree(StructureLearner):
                 )
             )
         self.lam_, self.sigma_ = lam, sigma
-        signs = self._set_axes(Y, result.W, d, X.dtype)
+        along_components = self._set_axes(Y, result.W, d, X.dtype)
         # One centre per sample: they follow the samples back to where these stood.
         nodes = np.arange(len(result.C)) if C is not None else order
-        self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
-        self.embedding_[order, : len(signs)] = result.Z * signs
-        self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
-        self.centers_[nodes, : len(signs)] = result.C * signs
+        self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
+        self.embedding_[order] = result.Z @ along_components
+        self.centers_ = np.empty((len(result.C), d), dtype=X.dtype)
+        self.centers_[nodes] = result.C @ along_components
         self.tree_ = adjacency(nodes[result.edges], len(result.C))
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
-        self._remember_rows(X)
+        self._remember_rows(samples)
         return self
 
     @property
@@ -241,11 +264,13 @@ class DDRTree(StructureLearner):
             return len(np.atleast_1d(self.init))
         return resolve_n_centers(self.n_centers, n_samples)
 
-    def _starting_centers(self, Z: Floats, n_centers: int, n_components: int) -> Floats | None:
-        """Centres in the principal components; None for one per sample."""
+    def _starting_centers(
+        self, Z: Floats, n_centers: int, n_components: int, Y: CentredRows, W: Floats
+    ) -> Floats | None:
+        """Centres in the principal components W; None for one per sample."""
         if self.init is not None:
             init = check_init(self.init, self.n_centers, len(Z), n_components)
-            return init[:, : Z.shape[1]]
+            return init @ Y.lift(W) if self.n_components is None else init[:, : Z.shape[1]]
         if n_centers == len(Z):
             return None
         # Along the first component the order of the samples depends neither on how the table
@@ -263,8 +288,10 @@ class DDRTree(StructureLearner):
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
+            n_jobs = effective_n_jobs(self.n_jobs)
+            share = 2.0 if self.n_components is not None else directions_around(Z, C, n_jobs)
             # Points without any spread leave nothing to tell centres apart by.
-            return spread_around(Z, C, effective_n_jobs(self.n_jobs)) / 2 or 1.0
+            return spread_around(Z, C, n_jobs) / share or 1.0
         return float(self.sigma)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
@@ -310,3 +337,28 @@ def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
     with np.errstate(invalid="ignore"):
         own = np.nan_to_num(factor * distance[:, 0], nan=np.inf)
     return float(np.mean(np.minimum(own, distance[:, 1]) ** 2))
+
+
+def directions_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
+    """The number of directions in which points spread around the nearest centre.
+
+    Tr(G)²/Tr(G²) for the covariance G of their differences to it: D for equal spread in D
+    directions, near 1 if one direction outweighs the others. With one centre per point, the
+    nearest is that of another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.estimators.ddrtree import directions_around
+    >>> cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> directions_around(cross, np.zeros((1, 2))), directions_around(cross[:2], np.zeros((1, 2)))
+    (2.0, 1.0)
+    """
+    rank = 2 if len(C) == len(Z) else 1
+    apart = Z - C[KDTree(C).query(Z, k=[rank], workers=n_jobs)[1][:, 0]]
+    G = apart @ apart.T if len(apart) < apart.shape[1] else apart.T @ apart
+    size = float(np.trace(G))
+    if size == 0:
+        return 1.0
+    G = G / size  # its squares might overflow
+    return 1 / float(np.vdot(G, G))

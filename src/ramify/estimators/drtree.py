@@ -31,12 +31,26 @@ class DRTree(StructureLearner):
 
     Parameters
     ----------
-    n_components : int or float, default=2
+    n_components : int, float or None, default=2
         Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
-        variance) that the components have to keep, as in scikit-learn's PCA.
+        variance) that the components have to keep, as in scikit-learn's PCA. None: W is the
+        identity, a principal tree in the space of the features (reversed graph embedding,
+        `op:dimred-graph`), whose nodes there are ``inverse_transform(centers_)``.
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples, the paper's choice
         for images. 0 gives PCA.
+    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
+        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
+        samples and the training samples are the data, whatever the kernel, as in the paper's
+        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
+        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
+        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+        and `inverse_transform` then refer to kernel values, one per training sample, in the
+        place of features. The order of the samples matters by rounding only.
+    kernel_params : dict or None, default=None
+        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
+        features; keyword arguments of a callable.
     max_iter : int, default=100
         Most iterations to run.
     tol : float, default=1e-6
@@ -55,7 +69,7 @@ class DRTree(StructureLearner):
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
-        The points Z.
+        The points Z; for ``n_components=None``, in the centred features.
     centers_ : array of shape (n_samples, n_components)
         The nodes of the tree, here the points themselves.
     tree_ : sparse array of shape (n_samples, n_samples)
@@ -65,7 +79,7 @@ class DRTree(StructureLearner):
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
-        as far as in the widest counts as beyond.
+        as far as in the widest counts as beyond. The identity for ``n_components=None``.
     mean_ : array of shape (n_features,)
     assignments_ : sparse array of shape (n_samples, n_samples)
         The identity: every sample is its own node.
@@ -89,6 +103,9 @@ class DRTree(StructureLearner):
     >>> model = DRTree(n_components=2).fit(load_iris().data)
     >>> model.embedding_.shape, model.tree_.nnz // 2
     ((150, 2), 149)
+    >>> tree = DRTree(n_components=None).fit(load_iris().data)  # in the space of the features
+    >>> tree.inverse_transform(tree.centers_).shape
+    (150, 4)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -98,9 +115,11 @@ class DRTree(StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float = 2,
+        n_components: int | float | None = 2,
         *,
         lam: float | str = "auto",
+        kernel: Any = None,
+        kernel_params: dict[str, Any] | None = None,
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -110,6 +129,8 @@ class DRTree(StructureLearner):
     ):
         self.n_components = n_components
         self.lam = lam
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -129,7 +150,8 @@ class DRTree(StructureLearner):
         -------
         self
         """
-        X = self._validated(X)
+        samples = self._validated(X)
+        X = self._training_data(samples)
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
@@ -149,14 +171,14 @@ class DRTree(StructureLearner):
                 )
             )
         self.lam_ = lam
-        signs = self._set_axes(Y, result.W, d, X.dtype)
-        self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
-        self.embedding_[order, : len(signs)] = result.Z * signs
+        along_components = self._set_axes(Y, result.W, d, X.dtype)
+        self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
+        self.embedding_[order] = result.Z @ along_components
         self.centers_ = self.embedding_
         self.tree_ = adjacency(order[result.edges], len(order))
         self.labels_ = np.arange(len(order))
         self.assignments_ = sparse.eye_array(len(order), format="csr")
-        self._remember_rows(X)
+        self._remember_rows(samples)
         return self
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

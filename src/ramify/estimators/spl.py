@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency
-from ..linalg import column_signs
+from ..linalg import column_signs, largest_eigenpairs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, canonical_order, unit_free
 from ..solvers.pca import principal_axes
@@ -50,9 +50,10 @@ class SPL(PosteriorMixin, StructureLearner):
 
     Parameters
     ----------
-    n_components : int or float, default=2
+    n_components : int, float or None, default=2
         Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
-        variance) that principal components of that number keep, as in scikit-learn's PCA.
+        variance) that principal components of that number keep, as in scikit-learn's PCA. None:
+        W is the identity, a skeleton in the space of the features.
     n_neighbors : int, default=10
         Neighbours per sample; an edge joins two samples if either is a neighbour of the other.
     C : float, default=1e3
@@ -76,6 +77,18 @@ class SPL(PosteriorMixin, StructureLearner):
         some tenths of a percent short of the optimum and proves nothing. "auto" takes "exact"
         for a few hundred samples, then "sparse" while an iteration takes some five seconds at
         most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond.
+    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
+        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
+        samples and the training samples are the data, whatever the kernel, as in the paper's
+        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
+        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
+        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
+        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+        and `inverse_transform` then refer to kernel values, one per training sample, in the
+        place of features. The order of the samples matters by rounding only.
+    kernel_params : dict or None, default=None
+        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
+        features; keyword arguments of a callable.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6
@@ -96,12 +109,14 @@ class SPL(PosteriorMixin, StructureLearner):
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
-        Posterior mean X = γ/4·Q⁻¹YW, where Q = L + (γ+1)/4·I.
+        Posterior mean X = γ/4·Q⁻¹YW, where Q = L + (γ+1)/4·I. With ``n_components=None``, here
+        and below, n_components is n_features, and coordinates are the centred features (but for
+        γ = 0, where those of a kernel PCA have no relation to them).
     skeleton_ : array of shape (n_samples, n_components)
         Z = (γ+1)/γ·X: the same shape in units of the data.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
-        skeleton is zero along them.
+        skeleton is zero along them. The identity for ``n_components=None``.
     mean_ : array of shape (n_features,)
     graph_ : sparse array of shape (n_samples, n_samples)
         Learned weights S, positive on the active edges (of the data times ``scale_``). After a
@@ -171,13 +186,15 @@ class SPL(PosteriorMixin, StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float = 2,
+        n_components: int | float | None = 2,
         *,
         n_neighbors: int = 10,
         C: float = 1e3,
         gamma: float = 1e-3,
         scale: float | str | None = "auto",
         solver: str = "auto",
+        kernel: Any = None,
+        kernel_params: dict[str, Any] | None = None,
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
@@ -191,6 +208,8 @@ class SPL(PosteriorMixin, StructureLearner):
         self.gamma = gamma
         self.scale = scale
         self.solver = solver
+        self.kernel = kernel
+        self.kernel_params = kernel_params
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -213,7 +232,8 @@ class SPL(PosteriorMixin, StructureLearner):
         -------
         self
         """
-        X = self._validated(X)
+        samples = self._validated(X)
+        X = self._training_data(samples)
         n_samples, n_jobs = X.shape[0], effective_n_jobs(self.n_jobs)
         order = canonical_order(X)
         with threadpool_limits(limits=1):
@@ -242,17 +262,20 @@ class SPL(PosteriorMixin, StructureLearner):
                 )
             )
             state = result.state
-            rank = max(principal_axes(Y, d)[1], 1)
-            signs = self._set_axes(Y, state.W[:, :rank], d, X.dtype)
-            Z: Floats = np.zeros((n_samples, d))
-            Z[:, :rank] = problem.ridge * state.QinvYW[:, :rank] * signs / scale
+            rank = d if self.n_components is None else max(principal_axes(Y, d)[1], 1)
+            along_components = self._set_axes(Y, state.W[:, :rank], d, X.dtype)
+            Z = problem.ridge * state.QinvYW[:, :rank] @ along_components / scale
             if self.gamma > 0:
                 embedding = self.gamma / (self.gamma + 1) * Z
-            elif path.name == "exact":
-                embedding = kernel_pca(posterior_covariance(problem, state.s), d) / scale
             else:
-                embedding = kernel_pca_scores(problem, path, state.s, n_jobs=n_jobs) / scale
-        self._remember_rows(X)
+                # A centred covariance of N samples has N − 1 directions.
+                embedding, rank = np.zeros((n_samples, d)), min(d, n_samples - 1)
+                if path.name == "exact":
+                    scores = kernel_pca(posterior_covariance(problem, state.s), rank)
+                else:
+                    scores = kernel_pca_scores(problem, path, state.s, n_jobs=n_jobs)
+                embedding[:, :rank] = scores / scale
+        self._remember_rows(samples)
         self.skeleton_, self.embedding_ = np.empty((2, n_samples, d), dtype=X.dtype)
         self.skeleton_[order], self.embedding_[order] = Z, embedding
         active = state.s > 0
@@ -373,7 +396,6 @@ def relabel(edges: Ints, names: Ints) -> Ints:
 def kernel_pca(K: Floats, n_components: int) -> Floats:
     """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue."""
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    n = len(K)
-    values, vectors = linalg.eigh(centred, subset_by_index=(n - n_components, n - 1))
+    values, vectors = largest_eigenpairs(centred, n_components)
     scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     return scores * column_signs(scores)

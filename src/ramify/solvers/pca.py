@@ -4,7 +4,7 @@ import numpy as np
 from scipy import linalg
 
 from .._typing import Floats
-from ..linalg import complete_basis, top_eigenvectors
+from ..linalg import complete_basis, largest_eigenpairs, top_eigenvectors
 from ..rows import MAX_GRAM, CentredRows
 
 # A singular value below 1e-7 of the largest cannot be told from rounding in YᵀY.
@@ -29,7 +29,7 @@ def principal_axes(Y: CentredRows, n_components: int) -> tuple[Floats, int]:
     """
     n_kept = min(n_components, Y.n_dims)
     if Y.n_dims <= MAX_GRAM:
-        values, W = linalg.eigh(Y.gram(), subset_by_index=(Y.n_dims - n_kept, Y.n_dims - 1))
+        values, W = largest_eigenpairs(Y.gram(), n_kept)
         values, W = values[::-1], W[:, ::-1]
     else:
         start = complete_basis(np.empty((Y.n_dims, 0)), n_kept)

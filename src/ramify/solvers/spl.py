@@ -11,7 +11,7 @@ from scipy import linalg, optimize
 from .._typing import Floats, Ints
 from ..graph import laplacian
 from ..graph.inverse import Invert, Solve, dense_inverse
-from ..linalg import complete_basis, top_eigenvectors
+from ..linalg import complete_basis, largest_eigenpairs, top_eigenvectors
 from .record import Callback, Progress
 
 # With no slack a distance of zero would need an infinite weight: this part of the median
@@ -127,7 +127,7 @@ def projection(Y: Floats, solve: Solve, d: int) -> Projection:
         return tracked_projection(Y, lambda B, _: solve(B), d, start)
     QinvY = solve(Y)
     T = Y.T @ QinvY
-    values, W = linalg.eigh((T + T.T) / 2, subset_by_index=(D - d, D - 1))
+    values, W = largest_eigenpairs((T + T.T) / 2, d)
     W = W[:, ::-1]
     return Projection(W, QinvY @ W, float(values.sum()), W)
 

@@ -88,7 +88,8 @@ def kernel_pca_scores(problem: SPLProblem, path: Path, s: Floats, *, n_jobs: int
     L has the eigenvectors of Σ, and its null vector is what centring takes away. The inverse of
     L + c'·I, with c' much smaller than the ridge c, tells the wanted ones far better apart.
     """
-    n, d, shift = len(problem.Y), problem.n_components, 1e-3 * problem.ridge
+    n, shift = len(problem.Y), 1e-3 * problem.ridge
+    d = min(problem.n_components, n - 1)
     if path.plan is None:
         solve = laplacian_solver(scaled_laplacian(problem.edges, n, s, shift), n_jobs=n_jobs)
     else:
