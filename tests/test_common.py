@@ -14,6 +14,8 @@ ESTIMATORS = [
     SPL(),
     SPL(n_neighbors=5),
     SPL(n_neighbors=5, gamma=0.0, C=float("inf")),
+    SPL(n_neighbors=5, C=5.0, loss="absolute"),
+    SPL(n_neighbors=1, loss="equality"),
 ]
 
 TEN_SAMPLES = "the check fits 10 samples; n_neighbors=10 needs 11 (n_neighbors=5 passes it)"

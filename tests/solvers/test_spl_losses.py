@@ -326,20 +326,21 @@ def test_gap_in_the_box_closes_as_the_iterations_go_on(C):
 
 @given(
     gamma=st.sampled_from([0.0, 1e-3, 1.0]),
-    size=st.floats(1e-3, 1.0),
+    size=st.floats(1e-3, 10.0),
     seed=st.integers(0, 10_000),
 )
 def test_self_concordant_gap_bounds_the_distance_to_the_optimum_anywhere(gamma, size, seed):
     p = equality(n=12, gamma=gamma, seed=seed % 7)
     optimum = spl_equality(p, max_iter=500, tol=1e-10).state
-    rng = np.random.default_rng(seed)
-    s = optimum.s + size * np.abs(optimum.s) * rng.normal(size=len(p.phi))
+    direction = optimum.s * np.random.default_rng(seed).normal(size=len(p.phi))
     invert = dense_inverse(p.edges, len(p.Y))
-    try:
-        state = evaluate(p, s, invert)
-    except linalg.LinAlgError:
-        return
-    gap = self_concordant_gap(p, newton_step(p, state, invert)[1])
+    gap = np.inf
+    while np.isinf(gap):  # approach the optimum until Q is positive definite and there is a bound
+        size /= 2
+        Q = oracles.dense_laplacian(p.edges, len(p.Y), optimum.s + size * direction)
+        if np.linalg.eigvalsh(Q)[0] > -0.9 * p.ridge:
+            state = evaluate(p, optimum.s + size * direction, invert)
+            gap = self_concordant_gap(p, newton_step(p, state, invert)[1])
     assert gap >= optimum.objective - state.objective - 1e-9
 
 
@@ -461,6 +462,28 @@ def test_a_posterior_may_be_thin_but_not_flat(thickness, is_kept, rng):
     else:
         with pytest.raises(ValueError, match="No posterior keeps the distances"):
             spl_equality(p, max_iter=200, tol=1e-12)
+
+
+@pytest.mark.parametrize(("spread", "is_stretched"), [(30.0, True), (3e3, False), (1e150, False)])
+def test_edges_are_stretched_a_hundred_times_at_most(spread, is_stretched):
+    p = with_loss(problem(D=6, k=3, gamma=0.0, spread=spread), "equality")
+    if is_stretched:
+        result = spl_equality(p, max_iter=200, tol=1e-9)
+        assert result.converged
+        np.testing.assert_allclose(result.state.expected, p.phi, rtol=1e-2)
+        assert (result.state.s < 0).mean() > 0.5
+    else:
+        with pytest.raises(ValueError, match=r"times what the model without.*; set scale='auto'"):
+            spl_equality(p, max_iter=200, tol=1e-9)
+
+
+def test_a_far_sample_is_kept_at_its_distance(rng):
+    Y = rng.normal(size=(30, 6))
+    Y[0] += 30.0
+    p = with_loss(scaled(Y, k=3), "equality")
+    result = spl_equality(p, max_iter=200, tol=1e-12)
+    assert result.converged
+    np.testing.assert_allclose(result.state.expected, p.phi, rtol=1e-3)
 
 
 # Structure learning

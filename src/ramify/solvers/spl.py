@@ -277,7 +277,10 @@ def spl(
     (True, array([1., 1.]))
     """
     d = problem.n_components
-    scaling = 1 / np.hypot(np.sqrt(8 / d) * problem.phi, 1 / np.sqrt(problem.slack))
+    # An edge that takes an equal share at its upper bound keeps this resistance, times √(d/2).
+    least = np.sqrt(d / 2) * edge_share(problem) / problem.upper
+    curvature = np.maximum(np.sqrt(8 / d) * problem.phi, least)
+    scaling = 1 / np.hypot(curvature, 1 / np.sqrt(problem.slack))
     top = problem.upper / scaling
     start_time = time.perf_counter()
     history: list[float] = []
