@@ -733,8 +733,8 @@ def test_distances_that_no_posterior_keeps_are_refused_and_nothing_is_lost(X, ga
     fresh = X + 0.01
     before = model.transform(fresh)
     message = (
-        r"No posterior keeps the distances along all \d+ edges between 40 samples of 4 features, "
-        r"as loss='equality' asks.*; lower n_neighbors.*, or set loss='hard' or 'squared'\."
+        r"No posterior keeps the distances along all \d+ edges between 40 samples, as "
+        r"loss='equality' asks.*; lower n_neighbors.*, or set loss='hard' or 'squared'\."
     )
     with pytest.raises(ValueError, match=message):
         model.set_params(n_neighbors=8).fit(X * [1, 1, 0, 0])

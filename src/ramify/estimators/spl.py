@@ -73,7 +73,8 @@ class SPL(StructureLearner):
           where neighbours must not be drawn together, which the others allow. It needs
           dense matrices of n_edges × n_edges, and few neighbours: with more of them than
           features, as a rule, no posterior keeps all distances, and an error says so. For
-          shapeless data and ``gamma`` of ten or more, it may end without a proof.
+          shapeless data and ``gamma`` of ten or more it may end without a proof, with a
+          warning.
 
         But for "squared" with a finite C, distances of zero between neighbours count as one
         hundredth of the median distance, here and in all fitted attributes.
@@ -94,7 +95,8 @@ class SPL(StructureLearner):
         resistances of the edges from random vectors, in linear time whatever the graph; it ends
         some tenths of a percent short of the optimum and proves nothing. "auto" takes "exact"
         for a few hundred samples, then "sparse" while an iteration takes some five seconds at
-        most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond.
+        most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond;
+        ``loss="equality"`` knows "exact" only.
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6

@@ -179,7 +179,7 @@ def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
     For any slack, a scaled copy of the posterior at s is a feasible point of the primal
     problem `op:ebi-W`, whose value bounds every dual value (weak duality).
 
-    Both are for s ≥ 0; weights of either sign have their own (`spl_equality.newton_step`).
+    Both are for s ≥ 0; weights of either sign have their own (`spl_equality.self_concordant_gap`).
     """
     bounds = (_strong_concavity_bound(problem, state), _weak_duality_bound(problem, state))
     # Rounding may leave a bound just below zero; one that is not a number proves nothing.
@@ -262,7 +262,7 @@ def spl(
     Algorithm 1 takes subgradient steps of length 1/t, for want of convexity; but f is
     concave, so that any ascent reaches the global optimum and can prove it. The scaling
     s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
-    is active.
+    is active; 4φ_e/d is its resistance, or more where the upper bound forbids so small a one.
 
     Stops when the certified gap is at most `tol` times `gap_scale`. `invert` is as in `evaluate`.
 
@@ -277,7 +277,7 @@ def spl(
     (True, array([1., 1.]))
     """
     d = problem.n_components
-    # An edge that takes an equal share at its upper bound keeps this resistance, times √(d/2).
+    # √(d/2) times the resistance of an edge that takes an equal share at its upper bound.
     least = np.sqrt(d / 2) * edge_share(problem) / problem.upper
     curvature = np.maximum(np.sqrt(8 / d) * problem.phi, least)
     scaling = 1 / np.hypot(curvature, 1 / np.sqrt(problem.slack))

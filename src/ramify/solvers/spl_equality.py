@@ -17,7 +17,7 @@ GOOD, ARMIJO, MIN_STEP = 0.25, 1e-4, 1e-10
 # neighbours, about the root of this. Where rounding fails, flatness is the reason if it exceeds
 # the other number.
 MAX_FLATNESS, FLAT = 1e6, 1e3
-# Longest edge, in units of √(d/2c), which the posterior expects where no weight is nonzero.
+# Longest edge, in units of √(d/2c), which the posterior expects with all weights zero.
 MAX_STRETCH = 100.0
 
 
@@ -88,10 +88,13 @@ def newton_step(problem: SPLProblem, state: SPLState, invert: Invert) -> tuple[F
     inverse = invert(state.s, problem.ridge).solve(np.eye(len(problem.Y)))
     columns = inverse[:, i] - inverse[:, j]
     k = columns[i] - columns[j]
-    hessian = d / 2 * k**2
+    hessian = np.square(k)
+    hessian *= d / 2
     if problem.gamma > 0:
         difference = state.QinvYW[i] - state.QinvYW[j]
-        hessian += problem.gamma**2 / 4 * (difference @ difference.T) * k
+        k *= difference @ difference.T
+        k *= problem.gamma**2 / 4
+        hessian += k
     scale = 1 / np.sqrt(np.diag(hessian))
     hessian *= scale
     hessian *= scale[:, None]
@@ -184,7 +187,7 @@ def infeasible_message(problem: SPLProblem) -> str:
     """Why there is no optimum, and what to do."""
     return (
         f"No posterior keeps the distances along all {len(problem.edges):,} edges between "
-        f"{len(problem.Y):,} samples of {problem.Y.shape[1]:,} features, as loss='equality' asks: "
-        "they leave the samples no room; lower n_neighbors, at best below the number of "
-        "features, or set loss='hard' or 'squared'."
+        f"{len(problem.Y):,} samples, as loss='equality' asks, unless it is flat to a thousandth of "
+        "them; lower n_neighbors, at best below the number of features, or set loss='hard' or "
+        "'squared'."
     )

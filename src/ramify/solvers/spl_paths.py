@@ -20,7 +20,7 @@ MAX_EXACT = 400
 MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 1.5e11, 1e6
 # Vectors of E numbers that the search for the optimum keeps.
 N_SEARCH = 60
-# Matrices of E × E numbers that a Newton step keeps.
+# Matrices of E × E numbers that a Newton step holds at a time.
 N_HESSIANS = 4
 
 
