@@ -187,7 +187,7 @@ def infeasible_message(problem: SPLProblem) -> str:
     """Why there is no optimum, and what to do."""
     return (
         f"No posterior keeps the distances along all {len(problem.edges):,} edges between "
-        f"{len(problem.Y):,} samples, as loss='equality' asks, unless it is flat to a thousandth of "
-        "them; lower n_neighbors, at best below the number of features, or set loss='hard' or "
-        "'squared'."
+        f"{len(problem.Y):,} samples, as loss='equality' asks, unless it is flat to a thousandth "
+        "of them; lower n_neighbors, at best below the number of features, or set loss='hard' "
+        "or 'squared'."
     )
