@@ -65,7 +65,7 @@ class SPL(StructureLearner):
         - "absolute": C·|ξ|, so that 0 ≤ s ≤ C. Edges with a weight below C do not give way at
           all, and those at C by as much as it takes. Choose it where the shortest distances,
           which have the largest weights, should not count for more than others; with
-          ``scale="auto"`` the median weight is about 4. With ``gamma=0`` it is the structure
+          ``scale="auto"`` the median weight is 2 to 5. With ``gamma=0`` it is the structure
           learning of Lake and Tenenbaum (`op:sl`).
         - "hard": no slack; expected distances never exceed those of the data.
         - "equality": E‖x_i − x_j‖² = ‖y_i − y_j‖² for all neighbours, the constraint of maximum
