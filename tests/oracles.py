@@ -163,3 +163,21 @@ def simple_ppt(Y, C, *, lam, sigma, n_iter):
         cost = np.sum(R * cdist(Y, C, "sqeuclidean")) + sigma * entropy
         history.append(cost + lam * np.trace(C.T @ L @ C))
     return C, edges, np.array(history)
+
+
+def structure_learning_objective(Y, edges, s, sigma2, beta):
+    """`op:sl` as printed, at a given σ²; ‖S‖₁ counts every edge twice."""
+    N, D = Y.shape
+    L = dense_laplacian(edges, N, s)
+    S = np.diag(np.diag(L)) - L
+    Q = L + np.eye(N) / sigma2
+    return np.linalg.slogdet(Q)[1] - np.trace(Q @ Y @ Y.T) / D - beta / D * np.abs(S).sum()
+
+
+def posterior_distances(Y, edges, s, d, gamma):
+    """E‖x_i − x_j‖² under the matrix normal of `eq:post`, W at its optimum."""
+    Sigma = np.linalg.inv(4 * dense_laplacian(edges, len(Y), s) + (gamma + 1) * np.eye(len(Y)))
+    W = np.linalg.eigh(Y.T @ Sigma @ Y)[1][:, ::-1][:, :d]
+    X = gamma * Sigma @ Y @ W
+    second = d * Sigma + X @ X.T
+    return np.array([second[i, i] + second[j, j] - 2 * second[i, j] for i, j in edges])

@@ -19,6 +19,8 @@ ESTIMATORS = [
         for options in ({"kernel": "rbf"}, {"kernel": "precomputed"}, {"n_components": None})
         for estimator in (DDRTree(**options), DRTree(**options), SPL(n_neighbors=5, **options))
     ),
+    SPL(n_neighbors=5, C=5.0, loss="absolute"),
+    SPL(n_neighbors=1, loss="equality"),
 ]
 
 TEN_SAMPLES = "the check fits 10 samples; n_neighbors=10 needs 11 (n_neighbors=5 passes it)"

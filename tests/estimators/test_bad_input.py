@@ -286,6 +286,10 @@ UP_TO_A_TRILLION = r"a float in the range \[0.0, 1000000000000.0\]"
             ("SPL", "C", value, r"a float in the range \(0.0, inf\]\.")
             for value in (0, -1.0, np.nan, -np.inf, "hard")
         ),
+        *(
+            ("SPL", "loss", value, r"a str among \{'(absolute|equality|hard|squared)', ")
+            for value in ("l3", None, 2)
+        ),
         *(("SPL", "gamma", value, UP_TO_A_TRILLION) for value in (-1e-3, np.nan, np.inf, "auto")),
         *(
             (
@@ -845,6 +849,52 @@ def test_spl_without_scale_in_large_units_still_holds_duplicates_together(X):
 def test_spl_with_automatic_scale_and_no_active_edge_names_another_remedy(X):
     with pytest.warns(UserWarning, match=r"No edge is active.*with scale='auto'.*; lower gamma\."):
         fit("SPL", X, gamma=1e5)
+
+
+@pytest.mark.parametrize("solver", ["sparse", "sketch"])
+def test_equality_by_a_path_without_dense_matrices_is_refused(X, solver):
+    message = f"solver='{solver}' cannot find the negative.*loss='equality'.*; set solver='auto'"
+    with pytest.raises(ValueError, match=message):
+        fit("SPL", X, loss="equality", solver=solver)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 10.0])
+def test_distances_that_no_posterior_keeps_are_refused_and_nothing_is_lost(X, gamma):
+    model = fit("SPL", X, loss="equality", n_neighbors=2, gamma=gamma)
+    fresh = X + 0.01
+    before = model.transform(fresh)
+    message = (
+        r"No posterior keeps the distances along all \d+ edges between 40 samples, as "
+        r"loss='equality' asks.*; lower n_neighbors.*, or set loss='hard' or 'squared'\."
+    )
+    with pytest.raises(ValueError, match=message):
+        model.set_params(n_neighbors=8).fit(X * [1, 1, 0, 0])
+    np.testing.assert_array_equal(model.set_params(n_neighbors=2).transform(fresh), before)
+
+
+def test_equality_without_scale_in_large_units_is_refused(X):
+    message = r"longest distance between neighbours is .* times.*loss='equality'.*scale='auto'"
+    with pytest.raises(ValueError, match=message):
+        fit("SPL", 1e6 * X, loss="equality", n_neighbors=2, scale=None)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3, 1e300])
+def test_absolute_loss_converges_with_duplicates_at_any_price(X, C, gamma):
+    X = np.repeat(X[:20], 2, axis=0)
+    model = fit("SPL", X, loss="absolute", C=C, gamma=gamma)
+    assert_sound(model, X)
+    assert model.graph_.data.max() <= C
+    assert model.n_iter_ < 150
+    assert np.isfinite(model.transform(X + 0.01)).all()
+
+
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_equality_holds_with_and_without_duplicates(X, copies):
+    X = np.repeat(X[: 40 // copies], copies, axis=0)
+    model = fit("SPL", X, loss="equality", n_neighbors=3, tol=1e-10)
+    assert model.converged_
+    assert model.edge_violation_ <= 1e-4 * (2 / 40 / model.scale_**2)
 
 
 def test_spl_takes_a_graph_of_any_sparse_format(X):

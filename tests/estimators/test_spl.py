@@ -1,7 +1,10 @@
+import warnings
+
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 from scipy.spatial import procrustes
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
@@ -191,6 +194,130 @@ def test_a_sketch_that_is_cut_off_says_so():
         SPL(solver="sketch", max_iter=5, random_state=0).fit(IRIS)
 
 
+# Losses
+
+
+LOSSES = {
+    "squared": SPL(),
+    "absolute": SPL(loss="absolute", C=5.0),
+    "hard": SPL(loss="hard"),
+    "equality": SPL(loss="equality", n_neighbors=3),
+}
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_each_loss_keeps_its_promise(loss, gamma):
+    """Distances under the posterior, from the fitted attributes alone."""
+    X = branching(80, 6)
+    model = clone(LOSSES[loss]).set_params(gamma=gamma, tol=1e-10, max_iter=2000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # rounding may forbid the last digit
+        model.fit(X)
+    Y, s = (X - X.mean(axis=0)) * model.scale_, weights(model)
+    assert model.optimality_gap_ <= 1e-6 * abs(model.objective_)
+    phi = squared_distances(Y, model.edges_)
+    excess = (oracles.posterior_distances(Y, model.edges_, s, 2, gamma) - phi) / np.median(phi)
+    if loss == "squared":
+        excess -= s / (2 * model.C) / np.median(phi)
+    if loss == "absolute":
+        assert (s <= 5).all()
+        assert excess[s == 5].min() >= -1e-4
+        assert excess[s == 5].max() > 1e-2
+        excess, s = excess[s < 5], s[s < 5]
+    if loss == "equality":
+        assert (s < 0).any()
+        s = np.abs(s)
+    else:
+        assert (s >= 0).all()
+        assert (s == 0).any()
+    assert excess.max() <= 1e-4
+    np.testing.assert_allclose(excess[s > 1e-3], 0, atol=1e-4)
+    assert model.edge_violation_ <= 1e-4 * np.median(phi) / model.scale_**2
+
+
+def test_squared_loss_is_the_default_and_without_slack_it_is_the_hard_one():
+    assert SPL().loss == "squared"
+    hard, infinite, absolute = (
+        SPL(**params).fit(IRIS)
+        for params in ({"loss": "hard"}, {"C": np.inf}, {"C": np.inf, "loss": "absolute"})
+    )
+    np.testing.assert_array_equal(hard.embedding_, infinite.embedding_)
+    np.testing.assert_array_equal(hard.embedding_, absolute.embedding_)
+    fresh = IRIS[:5] + 0.03
+    np.testing.assert_array_equal(hard.transform(fresh), infinite.transform(fresh))
+
+
+def test_absolute_loss_at_gamma_zero_is_structure_learning():
+    """`op:sl` with β = 0 and σ² = 4, over all pairs, for a scale of √(d/4D)."""
+    X = np.random.default_rng(0).normal(size=(8, 5))
+    model = SPL(n_neighbors=7, loss="absolute", C=1e3, gamma=0.0, scale=np.sqrt(2 / 20), tol=1e-7)
+    model.fit(X)
+    Y = X - X.mean(axis=0)
+    run = optimize.minimize(
+        lambda s: -oracles.structure_learning_objective(Y, model.edges_, s, 4.0, 0.0),
+        np.full(28, 0.3),
+        method="SLSQP",
+        bounds=[(0, None)] * 28,
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    np.testing.assert_allclose(weights(model), run.x, atol=1e-3)
+    reached = oracles.structure_learning_objective(Y, model.edges_, weights(model), 4.0, 0.0)
+    assert reached == pytest.approx(-run.fun, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_new_samples_are_tied_by_weights_of_the_loss(loss):
+    """The posterior mean given s = min(a/2φ, C), or the root with a slack; a sample on its own."""
+    X = branching(80, 6)
+    model = clone(LOSSES[loss]).fit(X)
+    y = X[:1] + 0.05
+    k, share = model.n_neighbors, 79 / len(model.edges_)
+    distance = np.linalg.norm(X - y, axis=1)
+    near = np.argsort(distance)[:k]
+    phi = (distance[near] * model.scale_) ** 2
+    if loss == "squared":
+        s = model.C * (-phi + np.sqrt(phi**2 + share / model.C))
+    else:
+        s = share / (2 * phi)
+    s = np.minimum(s, 5.0) if loss == "absolute" else s
+    projected = (y - model.mean_) @ model.components_.T
+    mean = (4 * s @ model.embedding_[near] + 1e-3 * projected) / (4 * s.sum() + 1.001)
+    np.testing.assert_allclose(model.transform(y), mean, rtol=1e-6)
+
+
+def test_equality_takes_the_dense_path_however_many_samples():
+    model = SPL(loss="equality", n_neighbors=2).fit(branching(450, 8))
+    assert model.converged_
+    assert model.solver_ == "exact"
+    assert model.graph_.data.min() < 0
+    assert model.graph_.nnz == 2 * len(model.edges_)
+
+
+def test_equality_does_not_depend_on_order_threads_or_units(rng):
+    X = branching(120, 8)
+    model = SPL(loss="equality", n_neighbors=3).fit(X)
+    order = rng.permutation(120)
+    permuted = SPL(loss="equality", n_neighbors=3, n_jobs=2).fit(X[order])
+    np.testing.assert_array_equal(permuted.embedding_, model.embedding_[order])
+    assert (permuted.graph_ != model.graph_[order][:, order]).nnz == 0
+    other = SPL(loss="equality", n_neighbors=3).fit(1000 * X)
+    np.testing.assert_allclose(other.embedding_ / 1000, model.embedding_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hard"])
+def test_a_sketch_of_each_loss_is_near_the_exact_one(loss):
+    X = branching(150, 8)
+    exact, sketch = (
+        SPL(loss=loss, C=5.0, solver=solver, random_state=0).fit(X)
+        for solver in ("exact", "sketch")
+    )
+    assert abs(sketch.objective_ - exact.objective_) < 0.01 * abs(exact.objective_) + 4 * (
+        sketch.objective_error_
+    )
+    assert 1 - procrustes(exact.embedding_, sketch.embedding_)[2] > 0.99
+
+
 def test_unknown_solver_lists_the_known_ones():
     with pytest.raises(ValueError, match="'solver' parameter of SPL must be") as error:
         SPL(solver="dense").fit(IRIS)
@@ -198,13 +325,18 @@ def test_unknown_solver_lists_the_known_ones():
 
 
 @pytest.mark.parametrize(
-    ("solver", "remedy"),
-    [("exact", "set solver='auto'"), ("sparse", "set solver='sketch'"), ("sketch", "n_neighbors")],
+    ("params", "remedy"),
+    [
+        ({"solver": "exact"}, "set solver='auto'"),
+        ({"solver": "sparse"}, "set solver='sketch'"),
+        ({"solver": "sketch"}, "lower n_neighbors"),
+        ({"loss": "equality"}, "lower n_neighbors"),
+    ],
 )
-def test_a_fit_that_does_not_fit_into_memory_says_what_to_set(solver, remedy, monkeypatch):
+def test_a_fit_that_does_not_fit_into_memory_says_what_to_set(params, remedy, monkeypatch):
     monkeypatch.setattr(ramify.memory, "available_bytes", lambda: 10)
     with pytest.raises(MemoryError, match=f"SPL on 150 samples of 4 features needs.*{remedy}"):
-        SPL(solver=solver).fit(IRIS)
+        SPL(**params).fit(IRIS)
 
 
 @pytest.mark.parametrize("solver", ["sparse", "sketch"])

@@ -23,7 +23,9 @@ from ..solvers.record import Callback
 from ..solvers.spl import (
     SPLProblem,
     SPLState,
+    dual_of_loss,
     edge_share,
+    edge_violation,
     maximise_edgewise,
     posterior_covariance,
     squared_distances,
@@ -43,10 +45,11 @@ class SPL(PosteriorMixin, StructureLearner):
         min KL(q(X) | prior) − E_q[log p(Y | X, W)] + C·Σ ξ_ij²
         subject to E_q‖x_i − x_j‖² ≤ ‖y_i − y_j‖² + ξ_ij for all neighbours i, j
 
-    over q, slacks ξ and orthonormal W (`op:ebi-W` of the paper). The dual variables are the
-    weights of a sparse graph; the dual `op:ebi-SW` is concave and is solved to its global
-    optimum, with a certificate, or approximated where that would take too long. Choose it for
-    curves, rings and skeletons of any shape; for an explicit tree choose `DDRTree`.
+    over q, slacks ξ and orthonormal W (`op:ebi-W` of the paper); ``loss`` chooses another price
+    of the slacks. The dual variables are the weights of a sparse graph; the dual `op:ebi-SW` is
+    concave and is solved to its global optimum, with a certificate, or approximated where that
+    would take too long. Choose it for curves, rings and skeletons of any shape; for an
+    explicit tree choose `DDRTree`.
 
     Parameters
     ----------
@@ -57,8 +60,28 @@ class SPL(PosteriorMixin, StructureLearner):
     n_neighbors : int, default=10
         Neighbours per sample; an edge joins two samples if either is a neighbour of the other.
     C : float, default=1e3
-        Price of a slack. ``np.inf`` forbids slack; distances of zero between neighbours then
-        count as one hundredth of the median distance, here and in all fitted attributes.
+        Price of a slack, for data times ``scale_``. ``np.inf`` forbids slack and is the same as
+        ``loss="hard"``; "hard" and "equality" do not use it.
+    loss : {"squared", "absolute", "hard", "equality"}, default="squared"
+        What a slack costs (Sec. 3.2 of the paper); s is the weight of an edge in ``graph_``.
+
+        - "squared": C·ξ², as above. Every active edge gives way a little, by ξ = s/(2C).
+        - "absolute": C·|ξ|, so that 0 ≤ s ≤ C. Edges with a weight below C do not give way at
+          all, and those at C by as much as it takes. Choose it where the shortest distances,
+          which have the largest weights, should not count for more than others; with
+          ``scale="auto"`` the median weight is 2 to 5. With ``gamma=0`` it is the structure
+          learning of Lake and Tenenbaum (`op:sl`).
+        - "hard": no slack; expected distances never exceed those of the data.
+        - "equality": E‖x_i − x_j‖² = ‖y_i − y_j‖² for all neighbours, the constraint of maximum
+          variance unfolding (`con:preserve`) in expectation; s has either sign. Choose it
+          where neighbours must not be drawn together, which the others allow. It needs
+          dense matrices of n_edges × n_edges, and few neighbours: with more of them than
+          features, as a rule, no posterior keeps all distances, and an error says so. For
+          shapeless data and ``gamma`` of ten or more it may end without a proof, with a
+          warning.
+
+        But for "squared" with a finite C, distances of zero between neighbours count as one
+        hundredth of the median distance, here and in all fitted attributes.
     gamma : float, default=1e-3
         Precision γ of the noise in y = Wx + noise. With 0 the embedding is the kernel PCA
         of the posterior covariance.
@@ -76,7 +99,8 @@ class SPL(PosteriorMixin, StructureLearner):
         resistances of the edges from random vectors, in linear time whatever the graph; it ends
         some tenths of a percent short of the optimum and proves nothing. "auto" takes "exact"
         for a few hundred samples, then "sparse" while an iteration takes some five seconds at
-        most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond.
+        most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond;
+        ``loss="equality"`` knows "exact" only.
     kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
         None fits the samples as they are. Otherwise the rows of the kernel matrix between the
         samples and the training samples are the data, whatever the kernel, as in the paper's
@@ -119,8 +143,9 @@ class SPL(PosteriorMixin, StructureLearner):
         skeleton is zero along them. The identity for ``n_components=None``.
     mean_ : array of shape (n_features,)
     graph_ : sparse array of shape (n_samples, n_samples)
-        Learned weights S, positive on the active edges (of the data times ``scale_``). After a
-        sketch, edges that should be inactive have small weights, not zero.
+        Learned weights S, positive on the active edges (of the data times ``scale_``); with
+        ``loss="equality"`` negative on edges that would else be too short. After a sketch,
+        edges that should be inactive have small weights, not zero.
     edges_ : array of shape (n_edges, 2)
         All candidate edges, active or not.
     scale_ : float
@@ -140,7 +165,9 @@ class SPL(PosteriorMixin, StructureLearner):
         sketch.
     edge_violation_ : float
         Largest amount by which E‖x_i − x_j‖² exceeds ‖y_i − y_j‖² + ξ_ij on any edge, in squared
-        units of the data; zero at the exact optimum, NaN after a sketch.
+        units of the data; zero at the exact optimum, NaN after a sketch. ξ is s/(2C) for the
+        squared loss; for the absolute one, zero where s < C and the whole excess where s = C;
+        zero for the others. With ``loss="equality"``, the largest |E‖x_i − x_j‖² − ‖y_i − y_j‖²|.
     posterior_std_ : array of shape (n_samples,)
         Standard deviation √Σ_ii of each sample in every column of the embedding, where
         Σ = (4L + (γ+1)I)⁻¹ (`eq:post`), in units of the data. See also `posterior_covariance`,
@@ -179,6 +206,7 @@ class SPL(PosteriorMixin, StructureLearner):
         **StructureLearner._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="right")],
+        "loss": [StrOptions({"squared", "absolute", "hard", "equality"})],
         "gamma": [Interval(Real, 0, 1e12, closed="both")],
         "scale": [Interval(Real, 1e-100, 1e100, closed="both"), StrOptions({"auto"}), None],
         "solver": [StrOptions({"auto", "exact", "sparse", "sketch"})],
@@ -190,6 +218,7 @@ class SPL(PosteriorMixin, StructureLearner):
         *,
         n_neighbors: int = 10,
         C: float = 1e3,
+        loss: str = "squared",
         gamma: float = 1e-3,
         scale: float | str | None = "auto",
         solver: str = "auto",
@@ -205,6 +234,7 @@ class SPL(PosteriorMixin, StructureLearner):
         self.n_components = n_components
         self.n_neighbors = n_neighbors
         self.C = C
+        self.loss = loss
         self.gamma = gamma
         self.scale = scale
         self.solver = solver
@@ -233,6 +263,11 @@ class SPL(PosteriorMixin, StructureLearner):
         self
         """
         samples = self._validated(X)
+        if self.loss == "equality" and self.solver not in {"auto", "exact"}:
+            raise ValueError(
+                f"solver={self.solver!r} cannot find the negative weights of loss='equality', "
+                "which needs dense matrices; set solver='auto' or 'exact', or loss='hard'."
+            )
         X = self._training_data(samples)
         n_samples, n_jobs = X.shape[0], effective_n_jobs(self.n_jobs)
         order = canonical_order(X)
@@ -245,7 +280,7 @@ class SPL(PosteriorMixin, StructureLearner):
             scale = self._resolve_scale(phi, d)
             problem = without_zero_distances(
                 SPLProblem(
-                    points * scale, edges, phi * scale**2, d, float(self.gamma), float(self.C)
+                    points * scale, edges, phi * scale**2, d, float(self.gamma), *self._dual()
                 )
             )
             path = self._choose_path(Y, problem)
@@ -278,7 +313,7 @@ class SPL(PosteriorMixin, StructureLearner):
         self._remember_rows(samples)
         self.skeleton_, self.embedding_ = np.empty((2, n_samples, d), dtype=X.dtype)
         self.skeleton_[order], self.embedding_[order] = Z, embedding
-        active = state.s > 0
+        active = state.s != 0
         self.edges_ = relabel(edges, order)
         self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
         self.scale_, self.solver_ = scale, path.name
@@ -286,7 +321,7 @@ class SPL(PosteriorMixin, StructureLearner):
         self.n_evaluations_ = result.n_evaluations
         self.objective_error_, self.optimality_gap_ = result.objective_error, result.gap
         # The largest of a sketch's noisy estimates would say more about their noise.
-        violation = state.expected - problem.phi - state.s / (2 * problem.slack)
+        violation = edge_violation(problem, state)
         largest = np.nan if path.name == "sketch" else float(np.max(violation, initial=0.0))
         self.edge_violation_ = largest / scale**2
         self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples))
@@ -310,6 +345,10 @@ class SPL(PosteriorMixin, StructureLearner):
         evidence = log_evidence(problem, state, n_features)
         self.log_evidence_ = evidence + len(order) * shift
 
+    def _dual(self) -> tuple[float, float, float]:
+        """What the loss leaves in the dual: slack, lower and upper bound of the weights."""
+        return dual_of_loss(self.loss, float(self.C))
+
     def _choose_path(self, Y: CentredRows, problem: SPLProblem) -> Path:
         """The way to solve it, if it fits into memory."""
         path = choose_path(problem, self.solver)
@@ -318,8 +357,10 @@ class SPL(PosteriorMixin, StructureLearner):
             "sparse": "set solver='sketch'",
             "sketch": "lower n_neighbors or take fewer samples",
         }
-        needed = spl_bytes(path, len(problem.Y), problem.Y.shape[1], len(problem.edges))
-        self._check_memory(Y, needed, remedy[path.name])
+        signed = problem.lower < 0
+        n_edges = len(problem.edges)
+        needed = spl_bytes(path, len(problem.Y), problem.Y.shape[1], n_edges, signed=signed)
+        self._check_memory(Y, needed, remedy["sketch" if signed else path.name])
         return path
 
     def _candidate_edges(self, X: Matrix, order: Ints, neighbors: Sparse | None) -> Ints:
@@ -372,10 +413,11 @@ class SPL(PosteriorMixin, StructureLearner):
             X = (X.toarray() if sparse.issparse(X) else X) - self.mean_
         distance, index = self._search.kneighbors(X)
         phi = (distance.astype(np.float64) * self.scale_) ** 2
-        if np.isinf(self.C):
+        slack, _, upper = self._dual()
+        if np.isinf(slack):
             phi = np.maximum(phi, np.finfo(float).tiny ** 0.5)
         share = len(self.components_) / 2 * self._edge_share
-        s = maximise_edgewise(np.full(phi.shape, share), phi, float(self.C))
+        s = maximise_edgewise(np.full(phi.shape, share), phi, slack, upper=upper)
         pull = np.einsum("ik,ikj->ij", s, self.embedding_[index].astype(np.float64))
         total = 4 * s.sum(axis=1, keepdims=True) + self.gamma + 1
         return (4 * pull + self.gamma * projected) / total

@@ -25,10 +25,11 @@ MAX_SOLVED, MAX_GRAM = 2**25, 1024
 
 @dataclass(frozen=True)
 class SPLProblem:
-    """The data of `op:ebi-SW`: points Y, candidate edges, and the constants d, γ and C.
+    """The data of `op:ebi-SW`: points Y, candidate edges, the constants d and γ, and the loss.
 
-    The paper's sums run over ordered pairs; here every edge has one weight s_e ≥ 0.
-    Its scalar C is called `slack` in the solvers.
+    The paper's sums run over ordered pairs; here every edge has one weight s_e. What the paper
+    calls U (Sec. 3.2) leaves three numbers in the dual: `slack`, the scalar C of a squared
+    slack, and the bounds of s_e (see `dual_of_loss`).
     """
 
     Y: Floats
@@ -37,11 +38,35 @@ class SPLProblem:
     n_components: int
     gamma: float
     slack: float
+    lower: float = 0.0  # of every s_e; −∞ stands for all s with Q positive definite
+    upper: float = np.inf
 
     @property
     def ridge(self) -> float:
         """The c in Q = L + c·I."""
         return (self.gamma + 1) / 4
+
+
+def dual_of_loss(loss: str, C: float) -> tuple[float, float, float]:
+    """(slack, lower, upper) of a loss, whose price for the slack ξ_e of an edge is U(ξ_e).
+
+    The multiplier of E‖x_i − x_j‖² ≤ φ_e + ξ_e is 2s_e, and min over ξ of U(ξ) − 2sξ is what the
+    loss adds to the dual. "squared", U = 2Cξ²: −s²/(2C). "absolute", U = 2C|ξ|: zero for
+    s ≤ C, and −∞ beyond. "hard", no slack: zero. "equality" binds E‖x_i − x_j‖² = φ_e from both
+    sides, so that s may have either sign.
+
+    Examples
+    --------
+    >>> from ramify.solvers.spl import dual_of_loss
+    >>> dual_of_loss("absolute", 10.0)
+    (inf, 0.0, 10.0)
+    """
+    return {
+        "squared": (C, 0.0, np.inf),
+        "absolute": (np.inf, 0.0, C),
+        "hard": (np.inf, 0.0, np.inf),
+        "equality": (np.inf, -np.inf, np.inf),
+    }[loss]
 
 
 @dataclass(frozen=True)
@@ -155,10 +180,12 @@ def tracked_projection(
 def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
     """An upper bound on f(s*) − f(s), from the concavity of f.
 
-    The smaller of two bounds. For finite slack, f is strongly concave: the quadratic
-    model with curvature −1/slack lies above f, and its maximum over s ≥ 0 is explicit.
+    The smaller of two bounds. The quadratic model with curvature −1/slack, or the tangent
+    plane where no slack is squared, lies above f, and its maximum over the weights is explicit.
     For any slack, a scaled copy of the posterior at s is a feasible point of the primal
     problem `op:ebi-W`, whose value bounds every dual value (weak duality).
+
+    Both are for s ≥ 0; weights of either sign have their own (`spl_equality.self_concordant_gap`).
     """
     bounds = (_strong_concavity_bound(problem, state), _weak_duality_bound(problem, state))
     # Rounding may leave a bound just below zero; one that is not a number proves nothing.
@@ -168,8 +195,8 @@ def optimality_gap(problem: SPLProblem, state: SPLState) -> float:
 def _strong_concavity_bound(problem: SPLProblem, state: SPLState) -> float:
     g, s = state.gradient, state.s
     if np.isinf(problem.slack):
-        # No curvature: only a gradient that is nowhere positive bounds f.
-        return np.inf if (g > 0).any() else -float(g @ s)
+        # No curvature: the tangent plane is highest at a corner of the box.
+        return float(g @ np.where(g > 0, problem.upper - s, -s))
     # The model's maximum is a step of slack·g away from s, or at zero if that comes first.
     reaches_zero = g <= -s / problem.slack
     free, bounded = g[~reaches_zero], s[reaches_zero]
@@ -185,23 +212,28 @@ def _weak_duality_bound(problem: SPLProblem, state: SPLState) -> float:
     Tr(WᵀYᵀQ'⁻¹YW) ≥ 2Tr(UᵀYW) − Tr(UᵀQ'U). What remains is linear in s' but for the slack,
     with slope 2(α·E‖x_i − x_j‖² − φ_e), and is maximised edge by edge.
     """
+    is_hard = np.isinf(problem.slack) and np.isinf(problem.upper)
     n, d, c = len(problem.Y), problem.n_components, problem.ridge
     weight = problem.gamma**2 / 8
     norm = float(np.vdot(state.QinvYW, state.QinvYW))
 
     def bound(alpha: float) -> float:
         slope = np.maximum(2 * (alpha * state.expected - problem.phi), 0.0)
-        if np.isinf(problem.slack):
+        if is_hard:
             excess = np.inf if (slope > 0).any() else 0.0
+        elif np.isinf(problem.slack):
+            excess = problem.upper * float(slope.sum())
         else:
             excess = problem.slack / 2 * float(slope @ slope)
         volume = d / 2 * (state.logdet - n * np.log(alpha) + alpha * c * state.trace - n)
         fit = weight * (2 * np.sqrt(alpha) * state.captured - alpha * c * norm)
         return volume - fit + excess - state.objective
 
-    feasible = float(np.min(problem.phi / np.maximum(state.expected, np.finfo(float).tiny)))
+    # Edges at the upper bound may be longer than φ.
+    shrink = problem.phi / np.maximum(state.expected, np.finfo(float).tiny)
+    feasible = float(np.min(shrink, where=state.s < problem.upper, initial=1.0))
     candidates = [a for a in (1.0, min(feasible, 1.0) * (1 - 1e-15)) if a > 0]
-    if not np.isinf(problem.slack):
+    if not is_hard:
         low = np.log(max(min(feasible, 0.5), 1e-6))
         best = optimize.minimize_scalar(lambda t: bound(np.exp(t)), bounds=(low, 0.0))
         candidates.append(float(np.exp(best.x)))
@@ -231,12 +263,12 @@ def spl(
     invert: Invert | None = None,
     callback: Callback | None = None,
 ) -> SPLResult:
-    """Maximise `op:ebi-SW` over s ≥ 0 by L-BFGS-B in scaled variables.
+    """Maximise `op:ebi-SW` over 0 ≤ s ≤ upper by L-BFGS-B in scaled variables.
 
     Algorithm 1 takes subgradient steps of length 1/t, for want of convexity; but f is
     concave, so that any ascent reaches the global optimum and can prove it. The scaling
     s_e = u_e/√(d/2·(4φ_e/d)² + 1/slack) makes the Hessian's diagonal about one where the edge
-    is active.
+    is active; 4φ_e/d is its resistance, or more where the upper bound forbids so small a one.
 
     Stops when the certified gap is at most `tol` times `gap_scale`. `invert` is as in `evaluate`.
 
@@ -251,7 +283,11 @@ def spl(
     (True, array([1., 1.]))
     """
     d = problem.n_components
-    scaling = 1 / np.hypot(np.sqrt(8 / d) * problem.phi, 1 / np.sqrt(problem.slack))
+    # √(d/2) times the resistance of an edge that takes an equal share at its upper bound.
+    least = np.sqrt(d / 2) * edge_share(problem) / problem.upper
+    curvature = np.maximum(np.sqrt(8 / d) * problem.phi, least)
+    scaling = 1 / np.hypot(curvature, 1 / np.sqrt(problem.slack))
+    top = problem.upper / scaling
     start_time = time.perf_counter()
     history: list[float] = []
     n_evaluations = 0
@@ -260,7 +296,8 @@ def spl(
 
     def negative(u: Floats) -> tuple[float, Floats]:
         nonlocal best, n_evaluations
-        state = evaluate(problem, scaling * u, invert)
+        # At the bound exactly, for the conditions of optimality differ there.
+        state = evaluate(problem, np.where(u < top, scaling * u, problem.upper), invert)
         n_evaluations += 1
         if best is None or state.objective > best.objective:
             best = state
@@ -289,7 +326,7 @@ def spl(
             u,
             jac=True,
             method="L-BFGS-B",
-            bounds=optimize.Bounds(0.0, np.inf),
+            bounds=optimize.Bounds(0.0, top),
             callback=after_iteration,
             options={
                 "maxiter": max_iter,
@@ -306,7 +343,7 @@ def spl(
 
 
 def without_zero_distances(problem: SPLProblem) -> SPLProblem:
-    """With slack = ∞, the problem with distances of zero lifted off zero."""
+    """Without a squared slack, the problem with distances of zero lifted off zero."""
     median = float(np.median(problem.phi)) if len(problem.phi) else 0.0
     zero = problem.phi <= 1e-12 * median
     if np.isfinite(problem.slack) or not zero.any():
@@ -332,7 +369,7 @@ def start(problem: SPLProblem) -> Floats:
     if is_zero_optimal(problem):
         return np.zeros(len(problem.phi))
     a = np.full(len(problem.phi), problem.n_components / 2 * edge_share(problem))
-    return maximise_edgewise(a, problem.phi, problem.slack)
+    return maximise_edgewise(a, problem.phi, problem.slack, upper=problem.upper)
 
 
 def is_zero_optimal(problem: SPLProblem) -> bool:
@@ -348,11 +385,18 @@ def edge_share(problem: SPLProblem) -> float:
     return (len(problem.Y) - 1) / max(len(problem.phi), 1)
 
 
-def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None = None) -> Floats:
-    """Maximiser over s > 0 of a·log s − κ/s − 2φs − s²/(2·slack), with κ = 0 if not given."""
+def maximise_edgewise(
+    a: Floats,
+    phi: Floats,
+    slack: float,
+    kappa: Floats | None = None,
+    *,
+    upper: float = np.inf,
+) -> Floats:
+    """Maximiser over 0 < s ≤ upper of a·log s − κ/s − 2φs − s²/(2·slack); κ = 0 if not given."""
     s = a / (2 * phi) if np.isinf(slack) else a / (phi + np.hypot(phi, np.sqrt(a / slack)))
     if kappa is None:
-        return s
+        return np.minimum(s, upper)
     # The root of s³/slack + 2φs² − as − κ, which is convex. It lies between the larger of the
     # roots without κ and without a, and their sum: from there Newton's steps lead down to it.
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -361,7 +405,17 @@ def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None
         value = ((s / slack + 2 * phi) * s - a) * s - kappa
         slope = (3 * s / slack + 4 * phi) * s - a
         s = s - np.divide(value, slope, out=np.zeros_like(s), where=slope > 0)
-    return s
+    return np.minimum(s, upper)  # the function is concave
+
+
+def edge_violation(problem: SPLProblem, state: SPLState) -> Floats:
+    """By how much the constraint of each edge is broken: E‖x_i − x_j‖² − φ_e − ξ_e.
+
+    An absolute slack has ξ_e = 0, but for weights at the upper bound: there it is whatever the
+    constraint needs. An equality is broken from either side.
+    """
+    excess = state.expected - problem.phi - state.s / (2 * problem.slack)
+    return np.abs(excess) if problem.lower < 0 else np.where(state.s < problem.upper, excess, 0.0)
 
 
 def squared_distances(Y: Floats, edges: Ints) -> Floats:

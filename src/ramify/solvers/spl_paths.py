@@ -10,6 +10,7 @@ from ..graph.sketch import laplacian_solver, scaled_laplacian
 from ..linalg import column_signs, complete_basis, top_eigenvectors
 from .record import Callback
 from .spl import SPLProblem, SPLResult, spl
+from .spl_equality import spl_equality
 from .spl_sketch import N_COLUMNS, spl_sketch
 
 # Below this many samples a dense inverse is as fast as any.
@@ -19,6 +20,8 @@ MAX_EXACT = 400
 MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 1.5e11, 1e6
 # Vectors of E numbers that the search for the optimum keeps.
 N_SEARCH = 60
+# Matrices of E × E numbers that a Newton step holds at a time.
+N_HESSIANS = 4
 
 
 class Path(NamedTuple):
@@ -31,6 +34,8 @@ class Path(NamedTuple):
 def choose_path(problem: SPLProblem, solver: str = "auto") -> Path:
     """The path of that name; for "auto" the fastest, but a proven optimum where it can be had.
 
+    Weights of either sign are found by dense matrices only.
+
     Examples
     --------
     >>> import numpy as np
@@ -42,7 +47,7 @@ def choose_path(problem: SPLProblem, solver: str = "auto") -> Path:
     'exact'
     """
     n = len(problem.Y)
-    if solver == "exact" or (solver == "auto" and n <= MAX_EXACT):
+    if solver == "exact" or (solver == "auto" and (n <= MAX_EXACT or problem.lower < 0)):
         return Path("exact", None)
     if solver == "sketch":
         return Path("sketch", None)
@@ -52,11 +57,15 @@ def choose_path(problem: SPLProblem, solver: str = "auto") -> Path:
     return Path("sparse", plan)
 
 
-def spl_bytes(path: Path, n_samples: int, n_features: int, n_edges: int) -> int:
-    """Memory that a path takes at its peak, besides the data."""
+def spl_bytes(
+    path: Path, n_samples: int, n_features: int, n_edges: int, *, signed: bool = False
+) -> int:
+    """Memory that a path takes at its peak, besides the data; `signed` as `spl_equality` needs."""
     if path.name == "sketch":
         return 8 * (6 * N_COLUMNS * n_samples + 2 * n_features * n_samples + 24 * n_edges)
     n_numbers = 3 * n_samples**2 if path.plan is None else path.plan.n_entries + path.plan.n_working
+    if signed:
+        n_numbers += n_edges * (N_HESSIANS * n_edges + n_samples)
     return 8 * (n_numbers + 4 * n_features * n_samples + N_SEARCH * n_edges)
 
 
@@ -75,6 +84,8 @@ def solve_spl(
         return spl_sketch(
             problem, max_iter=max_iter, tol=tol, rng=rng, n_jobs=n_jobs, callback=callback
         )
+    if problem.lower < 0:
+        return spl_equality(problem, max_iter=max_iter, tol=tol, callback=callback)
     if path.plan is None:
         invert = dense_inverse(problem.edges, len(problem.Y))
     else:

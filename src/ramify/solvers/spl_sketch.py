@@ -190,7 +190,7 @@ def ascend(
     """
     a = problem.n_components / 2 * s * resistance
     kappa = None if spread is None else problem.gamma**2 / 8 * s**2 * spread
-    return maximise_edgewise(a, problem.phi, problem.slack, kappa)
+    return maximise_edgewise(a, problem.phi, problem.slack, kappa, upper=problem.upper)
 
 
 def estimate_state(
