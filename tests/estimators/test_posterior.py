@@ -71,6 +71,20 @@ def test_samples_have_the_posterior_s_moments(solver):
     np.testing.assert_allclose(distances, model.expected_squared_distances(i, j), rtol=0.1)
 
 
+def test_posterior_of_weights_of_either_sign():
+    X = branching(60, 8)
+    model = SPL(loss="equality", n_neighbors=3, gamma=1.0, tol=1e-10).fit(X)
+    assert model.graph_.min() < 0
+    Sigma = row_covariance(model)
+    np.testing.assert_allclose(model.posterior_std_, np.sqrt(np.diag(Sigma)), rtol=1e-8)
+    i, j = model.edges_.T
+    kept = model.expected_squared_distances(i, j)
+    np.testing.assert_allclose(kept, ((X[i] - X[j]) ** 2).sum(axis=1), rtol=1e-4)
+    drawn = model.sample_posterior(4000, random_state=0)
+    spread = (drawn - model.embedding_) / model.posterior_std_[:, None]
+    np.testing.assert_allclose(spread.std(axis=(0, 2)), 1, atol=0.05)
+
+
 def test_samples_follow_the_seed_and_the_precision_of_the_data():
     model = SPL().fit(IRIS.astype(np.float32))
     one, two, other = (model.sample_posterior(2, random_state=seed) for seed in (0, 0, 1))

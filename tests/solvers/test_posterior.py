@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,8 @@ from ramify.solvers.posterior import (
     loo_log_likelihood,
     sample_rows,
 )
-from ramify.solvers.spl import evaluate, spl
+from ramify.solvers.spl import dual_of_loss, evaluate, spl
+from ramify.solvers.spl_equality import spl_equality
 
 from .. import oracles
 from .test_spl import problem, random_weights
@@ -99,8 +102,10 @@ def primal(p, state):
     )
     error = np.sum((p.Y - mean @ state.W.T) ** 2) + d * np.trace(Sigma)
     likelihood = n * D / 2 * np.log(gamma / (2 * np.pi)) - gamma / 2 * error
-    slack = np.maximum(state.expected - p.phi, 0)
-    return divergence - likelihood + 2 * p.slack * np.sum(slack**2)
+    excess = np.maximum(state.expected - p.phi, 0)
+    price = p.slack * excess**2 if np.isfinite(p.slack) else 0.0
+    price = p.upper * excess if np.isfinite(p.upper) else price
+    return divergence - likelihood + 2 * np.sum(price)
 
 
 @pytest.mark.parametrize("gamma", [1e-3, 0.1, 3.0])
@@ -110,6 +115,16 @@ def test_log_evidence_is_minus_the_optimum_of_prop_1(gamma, slack):
     result = spl(p, max_iter=2000, tol=1e-11)
     evidence = log_evidence(p, result.state, p.Y.shape[1])
     assert -evidence == pytest.approx(primal(p, result.state), rel=1e-6)
+
+
+@pytest.mark.parametrize(("loss", "C"), [("absolute", 0.5), ("hard", 1.0), ("equality", 1.0)])
+def test_log_evidence_of_every_loss_is_minus_its_optimum(loss, C):
+    slack, lower, upper = dual_of_loss(loss, C)
+    p = replace(problem(n=15, D=6, k=3, gamma=0.1), slack=slack, lower=lower, upper=upper)
+    solve = spl_equality if loss == "equality" else spl
+    result = solve(p, max_iter=2000, tol=1e-8)
+    assert result.converged
+    assert -log_evidence(p, result.state, 6) == pytest.approx(primal(p, result.state), rel=1e-6)
 
 
 @given(gamma=st.floats(1e-2, 10), slack=st.floats(0.1, 1e3), seed=st.integers(0, 1000))
