@@ -266,6 +266,9 @@ class StructureLearner(
         except KeyboardInterrupt:
             finish(name, self.verbose, "was interrupted")
             raise
+        except ValueError:
+            finish(name, self.verbose, "failed")
+            raise
         self.n_iter_ = result.n_iter
         self.converged_ = result.converged
         self.objective_history_ = np.array(result.history)
