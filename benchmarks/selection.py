@@ -4,9 +4,10 @@ For every data set: the parameters that `select` chooses from its default grid, 
 fit with these, with the estimator's defaults, and with the best combination of the grid, which
 nobody can know without the truth. Writes results/selection.json and selection.md.
 
-    python benchmarks/selection.py
+    python benchmarks/selection.py [--only spl|ddrtree]
 """
 
+import argparse
 import json
 import time
 import warnings
@@ -29,6 +30,7 @@ HERE = Path(__file__).parent
 N_SAMPLES = 300
 N_TREE_SAMPLES = 600
 SEEDS = (0, 1)
+TREE_SEEDS = (0, 1, 2, 3)
 
 
 def ring(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -207,23 +209,35 @@ def summary(cases: list[dict[str, Any]]) -> str:
     )
 
 
+def run_spl() -> list[dict[str, Any]]:
+    """All cases of SPL."""
+    return [
+        spl_case(name, noise, seed) for name in CURVES for noise in (0.1, 0.3) for seed in SEEDS
+    ]
+
+
+def run_ddrtree() -> list[dict[str, Any]]:
+    """All cases of DDRTree."""
+    return [
+        ddrtree_case(n_branches, noise, seed)
+        for n_branches, noise in ((3, 0.25), (5, 0.25), (5, 0.4))
+        for seed in TREE_SEEDS
+    ]
+
+
 def main() -> None:
-    """Run every case and write the results and the page."""
+    """Run the cases, all or those of one estimator, and write the results and the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", choices=["spl", "ddrtree"], help="keep the other's results")
+    only = parser.parse_args().only
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.filterwarnings("ignore", message="No edge is active")
-    cases = []
-    for name in CURVES:
-        for noise in (0.1, 0.3):
-            for seed in SEEDS:
-                cases.append(spl_case(name, noise, seed))
-                print(cases[-1], flush=True)
-    for n_branches, noise in ((3, 0.25), (5, 0.25), (5, 0.4)):
-        for seed in SEEDS:
-            cases.append(ddrtree_case(n_branches, noise, seed))
-            print(cases[-1], flush=True)
-    text = json.dumps(cases, indent=1)
-    (HERE / "results" / "selection.json").write_text(text + "\n", "utf-8")
-    (HERE / "selection.md").write_text(render(cases), "utf-8")
+    path = HERE / "results" / "selection.json"
+    known = json.loads(path.read_text("utf-8")) if only else []
+    spl = [case for case in known if "dimension" in case] if only == "ddrtree" else run_spl()
+    trees = [case for case in known if "tips" in case] if only == "spl" else run_ddrtree()
+    path.write_text(json.dumps(spl + trees, indent=1) + "\n", "utf-8")
+    (HERE / "selection.md").write_text(render(spl + trees), "utf-8")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ from .solvers.density import mixture_log_likelihood
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
 
+# Combinations within so many standard errors of the most likely are about as likely.
+N_ERRORS = 2
 # Samples between which distances along the trees of two fits are compared.
 N_COMPARED = 300
 
@@ -116,8 +118,8 @@ def select(
 
     Every combination is fitted ``n_folds`` times without a part of the samples, and judged by the
     `held_out_log_likelihood` of that part. For `SPL` the most likely combination wins. Trees
-    that differ in small twigs are almost equally likely; among the combinations within one
-    standard error of the most likely, the most stable wins: the one whose fits without different
+    that differ in small twigs are almost equally likely; among the combinations within two
+    standard errors of the most likely, the most stable wins: the one whose fits without different
     parts agree best on the distances along the tree between samples (mean correlation).
 
     A number for ``lam`` in the grid is meant for all samples; a fit to some of them takes as much
@@ -286,7 +288,7 @@ def _choose(results: dict[str, Any]) -> int:
     if np.isnan(score).all():
         raise ValueError(f"No combination of parameters could be fitted: {results['error'][0]}")
     best = int(np.nanargmax(score))
-    near = np.flatnonzero(score >= score[best] - error[best])
+    near = np.flatnonzero(score >= score[best] - N_ERRORS * error[best])
     if np.isnan(stable[near]).any():
         return best
     return int(near[np.argmax(stable[near])])
