@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     RealNotInt,
     StrOptions,
@@ -13,6 +14,7 @@ from sklearn.utils._param_validation import (
 )
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "RealNotInt",
     "StrOptions",

@@ -8,26 +8,38 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, RealNotInt, effective_n_jobs, validate_parameter_constraints
+from .._compat import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    effective_n_jobs,
+    validate_parameter_constraints,
+)
 from .._typing import Floats, Ints, Matrix
 from .._validation import check_embedding, check_n_components, check_not_tiny, check_samples
+from ..graph import adjacency
 from ..linalg import column_signs, complete_basis
 from ..memory import check_memory
 from ..parallel import ordered_map
 from ..rows import CentredRows, row_keys
 from ..solvers.pca import n_components_for, principal_axes
 from ..solvers.record import Callback, SolverResult
+from ..structures import NAMES, Graph
 from ._progress import finish, reporter
 
 Result = TypeVar("Result", bound=SolverResult)
 
 # Rows per block of a transform.
 BLOCK = 8192
+# What DRTree and DDRTree accept as `structure`.
+STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
 
 
 class StructureLearner(
@@ -216,6 +228,11 @@ class StructureLearner(
         self.mean_ = Y.mean.astype(dtype)
         self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
         return signs[: W.shape[1]]
+
+    def _set_tree(self, graph: Graph, nodes: Ints) -> None:
+        """Set tree_ and n_trees_, with node k of the graph at place nodes[k]."""
+        self.tree_ = adjacency(nodes[graph.edges], len(nodes), graph.weights)
+        self.n_trees_ = int(connected_components(self.tree_, directed=False)[0])
 
     @property
     def _n_features_out(self) -> int:

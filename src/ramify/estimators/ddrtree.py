@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_limits
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix, Sparse
-from .._validation import check_init, resolve_n_centers
-from ..graph import adjacency
+from .._validation import check_fixed_graph, check_init, resolve_n_centers
 from ..rows import canonical_order
 from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
-from ._base import StructureLearner
+from ..structures import FixedGraph, as_structure, in_order
+from ._base import STRUCTURES, StructureLearner
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
@@ -32,7 +32,7 @@ MAX_FIXED_POINT_STEPS = 1000
 
 
 class DDRTree(StructureLearner):
-    """Dimensionality reduction onto a tree of cluster centres.
+    """Dimensionality reduction onto a tree, or another graph, of cluster centres.
 
     Minimises over orthonormal W, points z_i, centres c_k, spanning trees on the centres, and
     assignments r_ik ≥ 0 with Σ_k r_ik = 1
@@ -42,7 +42,8 @@ class DDRTree(StructureLearner):
 
     where y_i are the centred samples (`op:dimred-kmeans-relax-tree`, Algorithm 2 of the
     paper). Choose it for noisy samples of a branching process: patients, cells. `DRTree`
-    makes every sample a node; `SPL` learns a smooth skeleton of any shape.
+    makes every sample a node; `SPL` learns a smooth skeleton of any shape. ``structure`` puts
+    rings, curves, forests or other graphs in the place of trees.
 
     Parameters
     ----------
@@ -57,6 +58,24 @@ class DDRTree(StructureLearner):
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples. Larger values make
         a shorter, smoother tree and lose branches.
+    structure : str, matrix or object, default="tree"
+        The set of graphs to choose from (`op:spl-graph`). By name:
+
+        - "tree": spanning trees; the best is computed exactly;
+        - "forest": several trees, for groups that are to stay unconnected. How many is
+          seen from the gaps between the starting centres, or is given as
+          ``ramify.structures.Forest(n_trees=3)``; exact;
+        - "ring": closed curves. The best one is searched for, from scratch in the first
+          iteration and then from the last one's ring: a heuristic;
+        - "curve": curves from end to end, without branches; a heuristic like "ring";
+        - "graph": weighted graphs of neighbours that have cycles where the data have them
+          (`ramify.structures.SparseGraph`); exact, and a convex problem in each iteration.
+
+        A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
+        row k of ``init`` or, with ``n_centers=None``, sample k.
+        Otherwise an object with a method ``best_graph(points)``
+        (`ramify.structures.Structure`). The objective never rises with any of them: a graph
+        that costs more than the last one is not taken.
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
@@ -93,9 +112,12 @@ class DDRTree(StructureLearner):
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
-        Symmetric adjacency matrix of the tree, ones on its n_centers − 1 edges: the minimum
-        spanning tree of ``centers_`` or, if ``max_iter`` cut the fit off, the tree of the last
-        iteration, from which ``centers_`` were computed.
+        Symmetric adjacency matrix S of the graph: ones on its edges, of which a tree has
+        n_centers − 1; "graph" and matrices of weights have other numbers. It is the best graph for
+        ``centers_`` that the structure finds or, if ``max_iter`` cut the fit off, the graph of
+        the last iteration, from which ``centers_`` were computed.
+    n_trees_ : int
+        The number of connected parts of ``tree_``.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
@@ -135,6 +157,7 @@ class DDRTree(StructureLearner):
         "gamma": [Interval(Real, 0, 1e12, closed="right")],
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "assignment": [StrOptions({"soft", "hard"})],
+        "structure": STRUCTURES,
         "init": ["array-like", None],
     }
 
@@ -144,6 +167,7 @@ class DDRTree(StructureLearner):
         *,
         n_centers: int | str | None = "auto",
         lam: float | str = "auto",
+        structure: Any = "tree",
         gamma: float = 10.0,
         sigma: float | str = "auto",
         assignment: str = "soft",
@@ -158,6 +182,7 @@ class DDRTree(StructureLearner):
         self.n_components = n_components
         self.n_centers = n_centers
         self.lam = lam
+        self.structure = structure
         self.gamma = gamma
         self.sigma = sigma
         self.assignment = assignment
@@ -170,7 +195,7 @@ class DDRTree(StructureLearner):
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the embedding, the centres and their tree.
+        """Learn the embedding, the centres and their graph.
 
         Parameters
         ----------
@@ -191,7 +216,8 @@ class DDRTree(StructureLearner):
             places = kdtree.build(Z).order
             Y.reorder(places)
             order, Z = order[places], Z[places]
-            n_centers = self._resolve_n_centers(len(Z))
+            structure = as_structure(self.structure)
+            n_centers = self._resolve_n_centers(len(Z), structure)
             self._check_memory(
                 Y,
                 working_bytes(len(Z), Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
@@ -199,6 +225,8 @@ class DDRTree(StructureLearner):
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
             C = self._starting_centers(Z, n_centers, d)
+            # One centre per sample: they follow the samples back to where these stood.
+            nodes = np.arange(n_centers) if C is not None else order
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -210,18 +238,17 @@ class DDRTree(StructureLearner):
                     sigma=sigma,
                     max_iter=self.max_iter,
                     tol=self.tol,
+                    structure=in_order(structure, nodes),
                     callback=report,
                 )
             )
         self.lam_, self.sigma_ = lam, sigma
         signs = self._set_axes(Y, result.W, d, X.dtype)
-        # One centre per sample: they follow the samples back to where these stood.
-        nodes = np.arange(len(result.C)) if C is not None else order
         self.embedding_ = np.zeros((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order, : len(signs)] = result.Z * signs
         self.centers_ = np.zeros((len(result.C), d), dtype=X.dtype)
         self.centers_[nodes, : len(signs)] = result.C * signs
-        self.tree_ = adjacency(nodes[result.edges], len(result.C))
+        self._set_tree(result.graph, nodes)
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
         self._remember_rows(X)
         return self
@@ -232,9 +259,11 @@ class DDRTree(StructureLearner):
         Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
-    def _resolve_n_centers(self, n_samples: int) -> int:
+    def _resolve_n_centers(self, n_samples: int, structure: Any) -> int:
         if self.init is not None:
             return len(np.atleast_1d(self.init))
+        if isinstance(structure, FixedGraph):
+            return check_fixed_graph(structure.n_nodes, self.n_centers, n_samples)
         return resolve_n_centers(self.n_centers, n_samples)
 
     def _starting_centers(self, Z: Floats, n_centers: int, n_components: int) -> Floats | None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from .._typing import Floats, Ints
-from ..graph import laplacian
+from ..graph import laplacian, squared_distances
 from ..graph.inverse import Invert, Solve, dense_inverse
 from ..linalg import complete_basis, top_eigenvectors
 from .record import Callback, Progress
@@ -356,17 +356,6 @@ def maximise_edgewise(a: Floats, phi: Floats, slack: float, kappa: Floats | None
         slope = (3 * s / slack + 4 * phi) * s - a
         s = s - np.divide(value, slope, out=np.zeros_like(s), where=slope > 0)
     return s
-
-
-def squared_distances(Y: Floats, edges: Ints) -> Floats:
-    """φ_e = ‖y_i − y_j‖², from differences, in blocks."""
-    phi = np.empty(len(edges))
-    step = max(1, 2**22 // Y.shape[1])
-    for first in range(0, len(edges), step):
-        i, j = edges[first : first + step].T
-        difference = Y[i] - Y[j]
-        phi[first : first + step] = np.einsum("ij,ij->i", difference, difference)
-    return phi
 
 
 def posterior_covariance(problem: SPLProblem, s: Floats) -> Floats:
