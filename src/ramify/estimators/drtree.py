@@ -48,8 +48,8 @@ class DRTree(StructureLearner):
         - "ring": closed curves. The best one is searched for, from scratch in the first
           iteration and then from the last one's ring: a heuristic;
         - "curve": curves from end to end, without branches; a heuristic like "ring";
-        - "graph": weighted graphs of neighbours that have cycles where the data have them
-          (`ramify.structures.SparseGraph`); exact, and a convex problem in each iteration.
+        - "graph": trees with cycles where a long way round ends near its beginning
+          (`ramify.structures.SparseGraph`); a heuristic.
 
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
         sample k.
@@ -78,10 +78,10 @@ class DRTree(StructureLearner):
     centers_ : array of shape (n_samples, n_components)
         The nodes of the tree, here the points themselves.
     tree_ : sparse array of shape (n_samples, n_samples)
-        Symmetric adjacency matrix S of the graph: ones on its edges, of which a tree has
-        n_samples − 1; "graph" and matrices of weights have other numbers. It is the best graph for
-        ``centers_`` that the structure finds or, if ``max_iter`` cut the fit off, the graph of
-        the last iteration, from which ``centers_`` were computed.
+        Symmetric adjacency matrix S of the graph: ones on its edges (n_samples − 1 of them for
+        a tree), or the weights of a fixed graph. It is the best graph for ``centers_`` that
+        the structure finds or, if ``max_iter`` cut the fit off, the graph of the last
+        iteration, from which ``centers_`` were computed.
     n_trees_ : int
         The number of connected parts of ``tree_``.
     components_ : array of shape (n_components, n_features)

@@ -7,7 +7,7 @@ estimators take one as ``structure=``, by name or as an object:
 - `Forest` ("forest"): several trees, for groups that are not connected;
 - `Ring` ("ring"): closed curves;
 - `Curve` ("curve"): open curves, without branches;
-- `SparseGraph` ("graph"): weighted graphs of neighbours, with cycles where the data have them;
+- `SparseGraph` ("graph"): trees with cycles where the data have them;
 - `FixedGraph`, or a matrix: the one graph that is given;
 - any object with a method ``best_graph(points)``: see `Structure`.
 """

@@ -13,10 +13,10 @@ from .base import Graph
 
 # Nodes of a group, at least, as a part of all: fewer are strays.
 MIN_GROUP = 0.03
-# A gap is this many times as long as what is not a gap, ...
-MIN_GAP = 1.8
-# ... which is at least the length that this part of the tree's edges stay below.
+# This part of a tree's edges are no gaps, whatever their lengths.
 COMMON = 0.8
+# How much the ratio of gaps to other edges must exceed that of these other edges to their median.
+MIN_GAP = 1.2
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,10 @@ def count_groups(points: Floats) -> int:
     """The number of groups that gaps separate.
 
     Grow the minimum spanning tree from its shortest edge to its longest. An edge that joins two
-    groups, of at least 3 % of the points each, is a possible gap. Sorted by length, the possible
-    gaps that come before the largest ratio of two successive lengths are gaps, if that ratio
-    is at least 1.8; no length counts as shorter than the one that 80 % of the edges stay below.
+    groups, of at least 3 % of the points each, is a possible gap if it is longer than 80 % of all
+    edges. Sorted by length, those before the largest ratio of two successive lengths are gaps,
+    if that ratio is above 1.2·q/m, where q is the length that 80 % of the edges do not exceed and m
+    their median: the more uneven the edges, the wider a gap has to be.
 
     Examples
     --------
@@ -119,16 +120,15 @@ def count_groups(points: Floats) -> int:
     (1, 3)
     """
     _, lengths, sizes = merges(points)
-    if len(lengths) == 0:
+    median, common = np.quantile(lengths, [0.5, COMMON]) if len(lengths) else (0.0, 0.0)
+    if median == 0:
         return 1
-    common = np.quantile(lengths, COMMON)
     gaps = np.sort(lengths[sizes >= group_size(len(points))])[::-1]
-    gaps = np.append(np.maximum(gaps, common), common)
-    # Written as products, since lengths may be zero.
-    is_gap = gaps[:-1] >= MIN_GAP * gaps[1:]
-    if common == 0 or not is_gap.any():
+    gaps = np.append(gaps[gaps > common], common)
+    ratios = gaps[:-1] / gaps[1:]
+    if ratios.max(initial=0.0) <= MIN_GAP * common / median:
         return 1
-    return int(np.argmax(gaps[:-1] / gaps[1:])) + 2
+    return int(np.argmax(ratios)) + 2
 
 
 def group_size(n_points: int) -> float:
