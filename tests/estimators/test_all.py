@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import ramify.rows
 from ramify import SPL, DDRTree, DRTree
+from ramify.structures import Forest
 
 from ..conftest import branching
 
@@ -28,7 +29,11 @@ ESTIMATORS = {
     "DDRTree": DDRTree(n_centers=15, random_state=0),
     "DDRTree K=N": DDRTree(n_centers=None),
     "DDRTree hard": DDRTree(n_centers=15, assignment="hard", random_state=0),
+    "DDRTree graph": DDRTree(n_centers=None, structure="graph"),
+    "DDRTree curve": DDRTree(n_centers=15, structure="curve", random_state=0),
     "DRTree": DRTree(),
+    "DRTree ring": DRTree(structure="ring"),
+    "DRTree forest": DRTree(structure=Forest(2)),
     "SPL": SPL(),
     "SPL gamma=0": SPL(gamma=0.0),
     "SPL sparse": SPL(solver="sparse"),

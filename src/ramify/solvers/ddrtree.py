@@ -158,8 +158,8 @@ def hold_unused(
     """Where to hold centres that nothing pulls, and counts with which M is invertible.
 
     A part of the graph that no sample uses is drawn together at its mean, which costs nothing,
-    and stays there in the data space. The samples may also use it so little that their pull is
-    lost in rounding beside that of its edges: then a little more is added.
+    and stays there in the data space, as seen along the new axes. Samples may also use a part
+    so little that their pull is lost in rounding beside that of its edges: then a little is added.
     """
     if weight == 0:
         n_parts, part = len(C), np.arange(len(C))

@@ -11,6 +11,9 @@ from ..graph.tree_solve import forest_solver, root_forest
 from ..neighbors import neighbor_edges
 from .base import Graph
 
+# Edges of a tree that are longer than this part of them may be due to strays.
+LONG = 0.95
+
 
 @dataclass(frozen=True)
 class SparseGraph:
@@ -36,9 +39,9 @@ class SparseGraph:
         How many of the nearest nodes a node may be joined to, besides those in the tree.
     min_cycle : float, default=0.15
         m₀ as a part of the number of nodes.
-    scale : float, default=5.0
-        α in units of the mean squared length of the edges in the starting nodes' minimum
-        spanning tree. Larger values close wider gaps, right and wrong ones.
+    scale : float, default=2.5
+        α in units of the squared length that 95 % of the edges in the starting nodes' minimum
+        spanning tree do not exceed. Larger values close wider gaps, right and wrong ones.
 
     Examples
     --------
@@ -52,7 +55,7 @@ class SparseGraph:
 
     n_neighbors: int = 10
     min_cycle: float = 0.15
-    scale: float = 5.0
+    scale: float = 2.5
 
     def prepare(self, points: Floats) -> "CycleSearch":
         """Settle α and β."""
@@ -63,7 +66,7 @@ class SparseGraph:
                 "set scale=0 for a tree."
             )
         lengths = squared_distances(points, euclidean_spanning_tree(points))
-        alpha = self.scale * float(lengths.mean()) if len(lengths) else 0.0
+        alpha = self.scale * float(np.quantile(lengths, LONG)) if len(lengths) else 0.0
         beta = alpha * float(np.log(max(self.min_cycle * len(points), 2)))
         return CycleSearch(int(self.n_neighbors), alpha, beta)
 
