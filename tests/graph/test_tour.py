@@ -4,11 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import config
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from ramify.graph import adjacency, tour
 from ramify.graph.tour import short_tour, tour_edges
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fewer_cuts_if_uncompiled():
+    """What takes milliseconds as machine code takes minutes as plain Python."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tour, "N_CUTS", 10 if config.DISABLE_JIT else tour.N_CUTS)
+        yield
 
 
 def cost(points, order, closed):

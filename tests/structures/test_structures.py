@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
@@ -27,7 +27,7 @@ from ramify.structures import (
     in_order,
     prepare,
 )
-from ramify.structures.sparse import CycleSearch
+from ramify.structures.sparse import CycleSearch, longest_path
 from ramify.structures.trees import count_groups
 
 from .. import oracles
@@ -196,8 +196,16 @@ def test_no_further_edge_pays(n_points, scale, seed):
 def test_cycles_of_the_data_are_found():
     angle = np.linspace(0, 2 * np.pi, 120, endpoint=False)
     eight = np.column_stack([np.sin(angle), np.sin(2 * angle) / 1.5])
-    for points, expected in ((ring(100), 1), (eight, 2), (branching(100, 2, n_branches=2), 0)):
+    for points, expected in ((ring(100, noise=0.03), 1), (branching(100, 2, n_branches=2), 0)):
         assert n_cycles(SparseGraph().best_graph(points), len(points)) == expected
+    assert n_cycles(SparseGraph(min_cycle=0.2).best_graph(eight), 120) == 2
+
+
+@given(n_points=st.integers(2, 30), seed=st.integers(0, 1000))
+def test_longest_path_is_that_of_all_pairs(n_points, seed):
+    tree = Tree().best_graph(np.random.default_rng(seed).normal(size=(n_points, 2))).edges
+    between = shortest_path(adjacency(tree, n_points), unweighted=True)
+    assert longest_path(tree, n_points) == between.max() + 1
 
 
 # A fixed graph, and nodes in another order

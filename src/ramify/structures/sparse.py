@@ -37,9 +37,11 @@ class SparseGraph:
     ----------
     n_neighbors : int, default=10
         How many of the nearest nodes a node may be joined to, besides those in the tree.
-    min_cycle : float, default=0.15
-        m₀ as a part of the number of nodes.
-    scale : float, default=2.5
+    min_cycle : float, default=0.5
+        m₀ as a part of the number of nodes on the longest path in the starting nodes' minimum
+        spanning tree. Smaller values find smaller cycles, such as both of a figure eight, and
+        more wrong ones.
+    scale : float, default=5.0
         α in units of the squared length that 95 % of the edges in the starting nodes' minimum
         spanning tree do not exceed. Larger values close wider gaps, right and wrong ones.
 
@@ -54,8 +56,8 @@ class SparseGraph:
     """
 
     n_neighbors: int = 10
-    min_cycle: float = 0.15
-    scale: float = 2.5
+    min_cycle: float = 0.5
+    scale: float = 5.0
 
     def prepare(self, points: Floats) -> "CycleSearch":
         """Settle α and β."""
@@ -65,10 +67,11 @@ class SparseGraph:
                 f"{self.min_cycle!r} positive and scale={self.scale!r} non-negative; "
                 "set scale=0 for a tree."
             )
-        lengths = squared_distances(points, euclidean_spanning_tree(points))
+        tree = euclidean_spanning_tree(points)
+        lengths = squared_distances(points, tree)
         alpha = self.scale * float(np.quantile(lengths, LONG)) if len(lengths) else 0.0
-        beta = alpha * float(np.log(max(self.min_cycle * len(points), 2)))
-        return CycleSearch(int(self.n_neighbors), alpha, beta)
+        smallest = max(self.min_cycle * longest_path(tree, len(points)), 2.0)
+        return CycleSearch(int(self.n_neighbors), alpha, alpha * float(np.log(smallest)))
 
     def best_graph(self, points: Floats) -> Graph:
         """The cheapest graph that the search finds."""
@@ -122,6 +125,14 @@ class CycleSearch:
         edges = np.concatenate(added)
         edges = edges[np.lexsort(edges.T[::-1])]
         return Graph(edges, np.ones(len(edges)), penalty)
+
+
+def longest_path(tree: Ints, n_nodes: int) -> int:
+    """The number of nodes on the longest path in a tree."""
+    forest = root_forest(tree, 1.0, n_nodes)
+    # Of the two ends of a longest path one is as far from any node as a node can be.
+    end = np.full(n_nodes, forest.order[-1])
+    return int(hops(forest.order, forest.parent, np.column_stack([end, forest.order])).max()) + 1
 
 
 @kernel
