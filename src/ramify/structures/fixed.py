@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._typing import Floats
 from .base import Graph, graph_of
 
@@ -32,7 +34,7 @@ class FixedGraph:
     def n_nodes(self) -> int:
         """The number of nodes."""
         graph_of(self.adjacency, None, "structure's")
-        return len(self.adjacency) if isinstance(self.adjacency, list) else self.adjacency.shape[0]
+        return int(np.shape(self.adjacency)[0])
 
     def prepare(self, points: Floats) -> "Chosen":
         """Check the matrix against the number of nodes."""

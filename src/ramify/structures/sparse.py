@@ -28,7 +28,7 @@ class SparseGraph:
     tree only the sum remains. An edge that closes a cycle of m nodes in a tree multiplies τ by m:
     it pays if its squared length is below α·log m − β = α·log(m/m₀). So a cycle of fewer than
     m₀ nodes never pays, a second edge beside the first hardly does, and a ring that the
-    tree had to leave open is closed.
+    tree had to leave open is closed. The cost, times λ, is a part of the objective.
 
     The best graph is searched for: from the minimum spanning tree on, of the edges to
     near nodes the one that pays most is added until none does. A heuristic.
