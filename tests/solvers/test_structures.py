@@ -169,6 +169,24 @@ def test_ddrtree_objective_never_rises_on_any_graph(
     assert np.isfinite(result.C).all()
 
 
+@pytest.mark.parametrize("max_dense", [4000, 1], ids=["matrix", "operator"])
+@pytest.mark.parametrize("lam", [1e6, 1e9])
+def test_parts_of_a_forest_keep_their_places_however_large_the_weight(max_dense, lam, monkeypatch):
+    """Each tree shrinks to a point, the mean of its samples."""
+    monkeypatch.setattr(assignments, "MAX_DENSE", max_dense)
+    X = np.concatenate([branching(40, 3), branching(30, 3, seed=1) + 8])
+    Y = CentredRows(X)
+    W, _ = principal_axes(Y, 2)
+    C = Y.project(W)[::5]
+    result = ddrtree(
+        Y, W, C, lam=lam, gamma=10.0, sigma=0.0, max_iter=6, tol=0, structure=Forest(2)
+    )
+    assert (np.diff(result.history) <= 1e-12 * Y.energy).all()
+    for rows, nodes in ((slice(40), slice(8)), (slice(40, None), slice(8, None))):
+        mean = np.broadcast_to(result.Z[rows].mean(axis=0), result.C[nodes].shape)
+        np.testing.assert_allclose(result.C[nodes], mean, rtol=0, atol=1e3 / lam)
+
+
 def test_history_counts_the_penalty():
     X = branching(60, 5)
     Y = CentredRows(X)

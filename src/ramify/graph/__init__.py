@@ -2,7 +2,7 @@
 
 from .branches import BranchCount, count_branches
 from .graph_solve import graph_solver
-from .laplacian import adjacency, laplacian, squared_distances
+from .laplacian import adjacency, incidence, laplacian, squared_distances
 from .spanning_tree import euclidean_spanning_tree
 from .tree_solve import tree_solver
 
@@ -12,6 +12,7 @@ __all__ = [
     "count_branches",
     "euclidean_spanning_tree",
     "graph_solver",
+    "incidence",
     "laplacian",
     "squared_distances",
     "tree_solver",

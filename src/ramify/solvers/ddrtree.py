@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from .._typing import Floats, Ints
-from ..graph import adjacency, graph_solver, laplacian
+from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, block_cg, top_eigenvectors
 from ..rows import CentredRows
 from ..structures import Tree, choose_graph, prepare
@@ -194,6 +194,19 @@ def centre_solver(
     n_centers, diagonal = len(counts), (1 + gamma) / gamma * counts
     weight = (1 + gamma) / gamma * lam / gamma
     s = np.ones(len(edges)) if weights is None else weights
+    if len(edges) >= n_centers - 1:
+        graph = weight * laplacian(edges, n_centers, s) + sparse.diags_array(diagonal)
+
+        def apply_M(V: Floats) -> Floats:
+            return graph @ V - R.overlap(V)
+    else:
+        # Every part of a forest is held in its place by its samples. Their weight is lost beside a
+        # large λ in the sums of a matrix, but not where differences are taken first.
+        D, pull = incidence(edges, n_centers), (weight * s)[:, np.newaxis]
+
+        def apply_M(V: Floats) -> Floats:
+            return diagonal[:, np.newaxis] * V + D.T @ (pull * (D @ V)) - R.overlap(V)
+
     if R.overlap_matrix is not None:
         degree = np.bincount(edges.ravel(), np.repeat(s, 2), minlength=n_centers)
         M = np.diag(diagonal + weight * degree) - R.overlap_matrix
@@ -201,11 +214,13 @@ def centre_solver(
         M[i, j] -= weight * s
         M[j, i] -= weight * s
         factor = linalg.cho_factor(M, overwrite_a=True)
-        return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
-    graph = weight * laplacian(edges, n_centers, s) + sparse.diags_array(diagonal)
+        if len(edges) >= n_centers - 1:
+            return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
+
+        def solve(B: Floats, guess: Floats | None, accuracy: float) -> Floats:
+            X = linalg.cho_solve(factor, B)
+            return X + linalg.cho_solve(factor, B - apply_M(X))
+
+        return solve
     precondition = graph_solver(edges, weight * s, counts / gamma)
-
-    def apply_M(V: Floats) -> Floats:
-        return graph @ V - R.overlap(V)
-
     return lambda B, guess, accuracy: block_cg(apply_M, B, precondition, guess=guess, rtol=accuracy)
