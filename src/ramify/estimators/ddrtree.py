@@ -72,9 +72,8 @@ class DDRTree(StructureLearner):
           (`ramify.structures.SparseGraph`); a heuristic.
 
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
-        row k of ``init`` or, with ``n_centers=None``, sample k.
-        Otherwise an object with a method ``best_graph(points)``
-        (`ramify.structures.Structure`). The objective never rises with any of them: a graph
+        row k of ``init`` or, with ``n_centers=None``, starts at sample k. Any object with a
+        method ``best_graph(points)`` will do as well (`ramify.structures.Structure`). The objective never rises with any of them: a graph
         that costs more than the last one is not taken.
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.

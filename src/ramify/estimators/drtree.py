@@ -52,8 +52,7 @@ class DRTree(StructureLearner):
           (`ramify.structures.SparseGraph`); a heuristic.
 
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
-        sample k.
-        Otherwise an object with a method ``best_graph(points)``
+        sample k. Any object with a method ``best_graph(points)`` will do as well
         (`ramify.structures.Structure`). The objective never rises with any of them: a graph
         that costs more than the last one is not taken.
     max_iter : int, default=100

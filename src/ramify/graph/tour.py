@@ -64,8 +64,8 @@ def short_tour(points: Floats, *, closed: bool, start: Ints | None = None) -> In
         starts = (along_the_tree(points), around_the_mean(points, closed))
         tours = [improved(points, near, order, closed, n_cuts=N_CUTS) for order in starts]
         tour, _ = min(tours, key=lambda pair: pair[1])
-    # From the place that a path leaves out, or from point 0, so that equal tours look equal.
-    return np.roll(tour, -int(np.argmax(tour == n_points)))[1:] if not closed else tour
+    # A path begins after the place that is no point.
+    return tour if closed else np.roll(tour, -int(np.argmax(tour == n_points)))[1:]
 
 
 def tour_edges(order: Ints, *, closed: bool) -> Ints:
