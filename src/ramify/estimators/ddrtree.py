@@ -52,9 +52,9 @@ class DDRTree(StructureLearner):
         variance) that the components have to keep, as in scikit-learn's PCA. A tree with many
         branches needs more than two linear dimensions.
     n_centers : int, None or "auto", default="auto"
-        Number K of nodes of the tree. None is one per sample. "auto" is one per sample up to
+        Number K of nodes of the graph. None is one per sample. "auto" is one per sample up to
         100 samples and 200·log(n)/(log(n) + log(100)) beyond: 120 for a thousand samples, 150
-        for a million.
+        for a million; for a fixed graph, its number of nodes.
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples. Larger values make
         a shorter, smoother tree and lose branches.
@@ -73,8 +73,9 @@ class DDRTree(StructureLearner):
 
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
         row k of ``init`` or, with ``n_centers=None``, starts at sample k. Any object with a
-        method ``best_graph(points)`` will do as well (`ramify.structures.Structure`). The objective never rises with any of them: a graph
-        that costs more than the last one is not taken.
+        method ``best_graph(points)`` will do as well (`ramify.structures.Structure`). The
+        objective never rises with any of them: a graph that costs more than the last one is not
+        taken.
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
