@@ -40,7 +40,7 @@ test: $(VENV)/setup.stamp
 
 # What the compiler is given, run as plain Python: coverage and error messages see inside.
 test-uncompiled: $(VENV)/setup.stamp
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_kdtree.py tests/graph \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_kdtree.py tests/graph tests/structures \
 		tests/solvers/test_ddrtree.py \
 		-k "not many_nodes and not algorithm_2 and not never_rises"
 

@@ -54,8 +54,13 @@ def ddrtree_objective(Y, W, Z, C, L, R, lam, gamma, sigma):
     )
 
 
-def ddrtree_algorithm_2(Y, d, C, *, lam, gamma, sigma, n_iter):
-    """Algorithm 2 line by line, with the N×N matrix Q."""
+def forest(points, n_trees):
+    """The n_trees trees that Kruskal's algorithm is left with when it stops early."""
+    return kruskal(points)[: len(points) - n_trees]
+
+
+def ddrtree_algorithm_2(Y, d, C, *, lam, gamma, sigma, n_iter, best_graph=kruskal, weights=None):
+    """Algorithm 2 line by line, with the N×N matrix Q, for any rule to choose edges by."""
     N = len(Y)
     _, _, Vt = np.linalg.svd(Y, full_matrices=False)
     W = Vt[:d].T
@@ -63,8 +68,8 @@ def ddrtree_algorithm_2(Y, d, C, *, lam, gamma, sigma, n_iter):
     C = Z.copy() if C is None else C
     history = []
     for _ in range(n_iter):
-        edges = kruskal(C)
-        L = dense_laplacian(edges, len(C))
+        edges = best_graph(C)
+        L = dense_laplacian(edges, len(C), weights)
         R = soft_assignments(Z, C, sigma) if sigma > 0 else hard_assignments(Z, C)
         P = lam / gamma * L + np.diag(R.sum(axis=0))
         M = (1 + gamma) / gamma * P - R.T @ R
@@ -82,15 +87,15 @@ def drtree_objective(Y, W, Z, L, lam):
     return np.sum((Y - Z @ W.T) ** 2) + lam * np.trace(Z.T @ L @ Z)
 
 
-def drtree_alternation(Y, d, *, lam, n_iter):
+def drtree_alternation(Y, d, *, lam, n_iter, best_graph=kruskal, weights=None):
     N = len(Y)
     _, _, Vt = np.linalg.svd(Y, full_matrices=False)
     W = Vt[:d].T
     Z = Y @ W
     history = []
     for _ in range(n_iter):
-        edges = kruskal(Z)
-        L = dense_laplacian(edges, N)
+        edges = best_graph(Z)
+        L = dense_laplacian(edges, N, weights)
         inverse = np.linalg.inv(np.eye(N) + lam * L)
         W = np.linalg.eigh(Y.T @ inverse @ Y)[1][:, ::-1][:, :d]
         Z = inverse @ Y @ W

@@ -10,7 +10,10 @@ from ramify import SPL, DDRTree, DRTree
 ESTIMATORS = [
     DDRTree(),
     DDRTree(n_centers=5, assignment="hard"),
+    DDRTree(n_centers=6, structure="ring"),
     DRTree(),
+    DRTree(structure="forest"),
+    DRTree(structure="graph"),
     SPL(),
     SPL(n_neighbors=5),
     SPL(n_neighbors=5, gamma=0.0, C=float("inf")),

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from numba import njit
 from sklearn.utils._param_validation import (
+    HasMethods,
     Interval,
     RealNotInt,
     StrOptions,
@@ -14,6 +15,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.metaestimators import _safe_split
 
 __all__ = [
+    "HasMethods",
     "Interval",
     "RealNotInt",
     "StrOptions",

@@ -215,6 +215,22 @@ def resolve_n_centers(n_centers: int | str | None, n_samples: int) -> int:
     return int(n_centers)
 
 
+def check_fixed_graph(n_nodes: int, n_centers: int | str | None, n_samples: int) -> int:
+    """Without starting centres, the nodes of a graph given by the user are the samples."""
+    wanted = n_samples if n_centers is None else n_centers
+    if not isinstance(wanted, str) and wanted != n_nodes:
+        raise ValueError(
+            f"structure's graph has {n_nodes} nodes but n_centers={n_centers} asks for {wanted}; "
+            "they must agree: pass a matrix with one row and one column per centre."
+        )
+    if n_nodes != n_samples:
+        raise ValueError(
+            f"structure's graph has {n_nodes} nodes and there are n_samples={n_samples}: which "
+            "node starts where must be known; give init, whose row k is node k."
+        )
+    return n_nodes
+
+
 def check_init(init: Any, n_centers: int | str | None, n_samples: int, n_components: int) -> Floats:
     """Starting centres given by the user: K×d, finite, K as in n_centers."""
     init = check_array(

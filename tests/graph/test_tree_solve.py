@@ -148,3 +148,28 @@ def test_tree_solver_accepts_any_memory_layout_and_number_type(weight, rng):
         X = solve(same)
         assert X.dtype == np.float64
         np.testing.assert_array_equal(X, solve(B))
+
+
+@given(
+    n_nodes=st.integers(1, 40),
+    n_cut=st.integers(0, 10),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_tree_solver_of_a_forest_with_weights_matches_a_dense_solve(n_nodes, n_cut, seed):
+    rng = np.random.default_rng(seed)
+    edges = tree_edges("random", n_nodes, rng)
+    edges = edges[min(n_cut, len(edges)) :]
+    weights = 10 ** rng.uniform(-3, 3, size=len(edges))
+    diagonal = rng.uniform(0.1, 10.0, size=n_nodes)
+    B = rng.normal(size=(n_nodes, 2))
+    P = dense_laplacian(edges, n_nodes, weights) + np.diag(diagonal)
+    X = tree_solver(edges, weights, diagonal)(B)
+    np.testing.assert_allclose(X, np.linalg.solve(P, B), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [1e8, 1e30])
+def test_every_tree_of_a_forest_keeps_its_digits(weight, rng):
+    edges = np.concatenate([tree_edges("random", 50, rng), 50 + tree_edges("chain", 50, rng)])
+    diagonal = np.where(np.arange(100) < 50, 1e-9, 1.0)
+    X = tree_solver(edges, weight, diagonal)(diagonal[:, np.newaxis])
+    np.testing.assert_allclose(X, 1.0, rtol=1e-12)

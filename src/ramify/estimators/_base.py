@@ -8,12 +8,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import (
+    HasMethods,
     Interval,
     RealNotInt,
     StrOptions,
@@ -29,6 +31,7 @@ from .._validation import (
     check_samples,
     check_square,
 )
+from ..graph import adjacency
 from ..kernels import block_rows, kernel_matrix, kernel_rows
 from ..linalg import column_signs, complete_basis
 from ..memory import check_memory
@@ -36,12 +39,15 @@ from ..parallel import ordered_map
 from ..rows import CentredRows, row_keys
 from ..solvers.pca import n_components_for, principal_axes
 from ..solvers.record import Callback, SolverResult
+from ..structures import NAMES, Graph
 from ._progress import finish, reporter
 
 Result = TypeVar("Result", bound=SolverResult)
 
 # Rows per block of a transform.
 BLOCK = 8192
+# What DRTree and DDRTree accept as `structure`.
+STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
 
 
 class StructureLearner(
@@ -324,6 +330,11 @@ class StructureLearner(
         signs = column_signs(axes)
         self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
         return np.eye(W.shape[1], n_components) * signs
+
+    def _set_tree(self, graph: Graph, nodes: Ints) -> None:
+        """Set tree_ and n_trees_, with node k of the graph at place nodes[k]."""
+        self.tree_ = adjacency(nodes[graph.edges], len(nodes), graph.weights)
+        self.n_trees_ = int(connected_components(self.tree_, directed=False)[0])
 
     @property
     def _n_features_out(self) -> int:

@@ -15,13 +15,13 @@ from threadpoolctl import threadpool_limits
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix, Sparse
-from .._validation import check_init, resolve_n_centers
-from ..graph import adjacency
+from .._validation import check_fixed_graph, check_init, resolve_n_centers
 from ..rows import CentredRows, canonical_order
 from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
-from ._base import StructureLearner
+from ..structures import FixedGraph, as_structure, in_order
+from ._base import STRUCTURES, StructureLearner
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
@@ -32,7 +32,7 @@ MAX_FIXED_POINT_STEPS = 1000
 
 
 class DDRTree(StructureLearner):
-    """Dimensionality reduction onto a tree of cluster centres.
+    """Dimensionality reduction onto a tree, or another graph, of cluster centres.
 
     Minimises over orthonormal W, points z_i, centres c_k, spanning trees on the centres, and
     assignments r_ik ≥ 0 with Σ_k r_ik = 1
@@ -42,7 +42,8 @@ class DDRTree(StructureLearner):
 
     where y_i are the centred samples (`op:dimred-kmeans-relax-tree`, Algorithm 2 of the
     paper). Choose it for noisy samples of a branching process: patients, cells. `DRTree`
-    makes every sample a node; `SPL` learns a smooth skeleton of any shape.
+    makes every sample a node; `SPL` learns a smooth skeleton of any shape. ``structure`` puts
+    rings, curves, forests or other graphs in the place of trees.
 
     Parameters
     ----------
@@ -53,12 +54,30 @@ class DDRTree(StructureLearner):
         in the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
         ``lam=gamma*weight`` and a small ``gamma`` it is SimplePPT's, the tree having that weight.
     n_centers : int, None or "auto", default="auto"
-        Number K of nodes of the tree. None is one per sample. "auto" is one per sample up to
+        Number K of nodes of the graph. None is one per sample. "auto" is one per sample up to
         100 samples and 200·log(n)/(log(n) + log(100)) beyond: 120 for a thousand samples, 150
-        for a million.
+        for a million; for a fixed graph, its number of nodes.
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples. Larger values make
         a shorter, smoother tree and lose branches.
+    structure : str, matrix or object, default="tree"
+        The set of graphs to choose from (`op:spl-graph`). By name:
+
+        - "tree": spanning trees; the best is computed exactly;
+        - "forest": several trees, for groups that are to stay unconnected. How many is
+          seen from the gaps between the starting centres, or is given as
+          ``ramify.structures.Forest(n_trees=3)``; exact;
+        - "ring": closed curves. The best one is searched for, from scratch in the first
+          iteration and then from the last one's ring: a heuristic;
+        - "curve": curves from end to end, without branches; a heuristic like "ring";
+        - "graph": trees with cycles where a long way round ends near its beginning
+          (`ramify.structures.SparseGraph`); a heuristic.
+
+        A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
+        row k of ``init`` or, with ``n_centers=None``, starts at sample k. Any object with a
+        method ``best_graph(points)`` will do as well (`ramify.structures.Structure`). The
+        objective never rises with any of them: a graph that costs more than the last one is not
+        taken.
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
@@ -109,9 +128,12 @@ class DDRTree(StructureLearner):
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
-        Symmetric adjacency matrix of the tree, ones on its n_centers − 1 edges: the minimum
-        spanning tree of ``centers_`` or, if ``max_iter`` cut the fit off, the tree of the last
+        Symmetric adjacency matrix S of the graph: ones on its edges (n_centers − 1 of them for
+        a tree), or the weights of a fixed graph. It is the best graph for ``centers_`` that
+        the structure finds or, if ``max_iter`` cut the fit off, the graph of the last
         iteration, from which ``centers_`` were computed.
+    n_trees_ : int
+        The number of connected parts of ``tree_``.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
@@ -153,6 +175,7 @@ class DDRTree(StructureLearner):
         "gamma": [Interval(Real, 0, 1e12, closed="right")],
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "assignment": [StrOptions({"soft", "hard"})],
+        "structure": STRUCTURES,
         "init": ["array-like", None],
     }
 
@@ -162,6 +185,7 @@ class DDRTree(StructureLearner):
         *,
         n_centers: int | str | None = "auto",
         lam: float | str = "auto",
+        structure: Any = "tree",
         gamma: float = 10.0,
         sigma: float | str = "auto",
         assignment: str = "soft",
@@ -178,6 +202,7 @@ class DDRTree(StructureLearner):
         self.n_components = n_components
         self.n_centers = n_centers
         self.lam = lam
+        self.structure = structure
         self.gamma = gamma
         self.sigma = sigma
         self.assignment = assignment
@@ -192,7 +217,7 @@ class DDRTree(StructureLearner):
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the embedding, the centres and their tree.
+        """Learn the embedding, the centres and their graph.
 
         Parameters
         ----------
@@ -214,7 +239,8 @@ class DDRTree(StructureLearner):
             places = kdtree.build(Z).order
             Y.reorder(places)
             order, Z = order[places], Z[places]
-            n_centers = self._resolve_n_centers(len(Z))
+            structure = as_structure(self.structure)
+            n_centers = self._resolve_n_centers(len(Z), structure)
             self._check_memory(
                 Y,
                 working_bytes(len(Z), Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
@@ -222,6 +248,8 @@ class DDRTree(StructureLearner):
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
             C = self._starting_centers(Z, n_centers, d, Y, W)
+            # One centre per sample: they follow the samples back to where these stood.
+            nodes = np.arange(n_centers) if C is not None else order
             sigma = self._resolve_sigma(Z, Z if C is None else C)
             result = self._run(
                 lambda report: ddrtree(
@@ -233,18 +261,17 @@ class DDRTree(StructureLearner):
                     sigma=sigma,
                     max_iter=self.max_iter,
                     tol=self.tol,
+                    structure=in_order(structure, nodes),
                     callback=report,
                 )
             )
         self.lam_, self.sigma_ = lam, sigma
         along_components = self._set_axes(Y, result.W, d, X.dtype)
-        # One centre per sample: they follow the samples back to where these stood.
-        nodes = np.arange(len(result.C)) if C is not None else order
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order] = result.Z @ along_components
         self.centers_ = np.empty((len(result.C), d), dtype=X.dtype)
         self.centers_[nodes] = result.C @ along_components
-        self.tree_ = adjacency(nodes[result.edges], len(result.C))
+        self._set_tree(result.graph, nodes)
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
         self._remember_rows(samples)
         return self
@@ -259,9 +286,11 @@ class DDRTree(StructureLearner):
         weights = np.asarray(self.assignments_.sum(axis=0)).ravel()
         return self.centers_.astype(np.float64), weights
 
-    def _resolve_n_centers(self, n_samples: int) -> int:
+    def _resolve_n_centers(self, n_samples: int, structure: Any) -> int:
         if self.init is not None:
             return len(np.atleast_1d(self.init))
+        if isinstance(structure, FixedGraph):
+            return check_fixed_graph(structure.n_nodes, self.n_centers, n_samples)
         return resolve_n_centers(self.n_centers, n_samples)
 
     def _starting_centers(

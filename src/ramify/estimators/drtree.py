@@ -11,15 +11,15 @@ from threadpoolctl import threadpool_limits
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix
-from ..graph import adjacency
 from ..rows import canonical_order
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
-from ._base import StructureLearner
+from ..structures import as_structure, in_order
+from ._base import STRUCTURES, StructureLearner
 
 
 class DRTree(StructureLearner):
-    """Dimensionality reduction onto a spanning tree with one node per sample.
+    """Dimensionality reduction onto a tree, or another graph, with one node per sample.
 
     Minimises over orthonormal W, points z_i and spanning trees on these points
 
@@ -28,6 +28,7 @@ class DRTree(StructureLearner):
     where y_i are the centred samples (`op:dimred-tree` of the paper). Choose it for data
     with little noise whose every sample is to be a node, such as ordered images. With noise,
     `DDRTree` gives a cleaner tree; for a smooth skeleton with a global optimum, `SPL`.
+    ``structure`` puts rings, curves, forests or other graphs in the place of trees.
 
     Parameters
     ----------
@@ -39,6 +40,23 @@ class DRTree(StructureLearner):
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples, the paper's choice
         for images. 0 gives PCA.
+    structure : str, matrix or object, default="tree"
+        The set of graphs to choose from (`op:spl-graph`). By name:
+
+        - "tree": spanning trees; the best is computed exactly;
+        - "forest": several trees, for groups that are to stay unconnected. How many is
+          seen from the gaps between the starting points, or is given as
+          ``ramify.structures.Forest(n_trees=3)``; exact;
+        - "ring": closed curves. The best one is searched for, from scratch in the first
+          iteration and then from the last one's ring: a heuristic;
+        - "curve": curves from end to end, without branches; a heuristic like "ring";
+        - "graph": trees with cycles where a long way round ends near its beginning
+          (`ramify.structures.SparseGraph`); a heuristic.
+
+        A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
+        sample k. Any object with a method ``best_graph(points)`` will do as well
+        (`ramify.structures.Structure`). The objective never rises with any of them: a graph
+        that costs more than the last one is not taken.
     kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
         None fits the samples as they are. Otherwise the rows of the kernel matrix between the
         samples and the training samples are the data, whatever the kernel, as in the paper's
@@ -73,9 +91,12 @@ class DRTree(StructureLearner):
     centers_ : array of shape (n_samples, n_components)
         The nodes of the tree, here the points themselves.
     tree_ : sparse array of shape (n_samples, n_samples)
-        Symmetric adjacency matrix of the tree, ones on its n_samples − 1 edges: the minimum
-        spanning tree of ``centers_`` or, if ``max_iter`` cut the fit off, the tree of the last
+        Symmetric adjacency matrix S of the graph: ones on its edges (n_samples − 1 of them for
+        a tree), or the weights of a fixed graph. It is the best graph for ``centers_`` that
+        the structure finds or, if ``max_iter`` cut the fit off, the graph of the last
         iteration, from which ``centers_`` were computed.
+    n_trees_ : int
+        The number of connected parts of ``tree_``.
     components_ : array of shape (n_components, n_features)
         Wᵀ, orthonormal rows. Components beyond the rank of the data are arbitrary, and the
         embedding is zero along them; a direction in which the data spread less than 1e-7 times
@@ -103,6 +124,9 @@ class DRTree(StructureLearner):
     >>> model = DRTree(n_components=2).fit(load_iris().data)
     >>> model.embedding_.shape, model.tree_.nnz // 2
     ((150, 2), 149)
+    >>> ring = DRTree(structure="ring").fit(load_iris().data)
+    >>> bool((ring.tree_.sum(axis=0) == 2).all())  # every sample has two neighbours
+    True
     >>> tree = DRTree(n_components=None).fit(load_iris().data)  # in the space of the features
     >>> tree.inverse_transform(tree.centers_).shape
     (150, 4)
@@ -111,6 +135,7 @@ class DRTree(StructureLearner):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
         "lam": [Interval(Real, 0, 1e12, closed="both"), StrOptions({"auto"})],
+        "structure": STRUCTURES,
     }
 
     def __init__(
@@ -118,6 +143,7 @@ class DRTree(StructureLearner):
         n_components: int | float | None = 2,
         *,
         lam: float | str = "auto",
+        structure: Any = "tree",
         kernel: Any = None,
         kernel_params: dict[str, Any] | None = None,
         max_iter: int = 100,
@@ -129,6 +155,7 @@ class DRTree(StructureLearner):
     ):
         self.n_components = n_components
         self.lam = lam
+        self.structure = structure
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.max_iter = max_iter
@@ -139,7 +166,7 @@ class DRTree(StructureLearner):
         self.callback = callback
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the embedding and its tree.
+        """Learn the embedding and its graph.
 
         Parameters
         ----------
@@ -160,6 +187,7 @@ class DRTree(StructureLearner):
             places = kdtree.build(Y.project(W)).order
             Y.reorder(places)
             order = order[places]
+            structure = in_order(as_structure(self.structure), order)
             result = self._run(
                 lambda report: drtree(
                     Y,
@@ -167,6 +195,7 @@ class DRTree(StructureLearner):
                     lam=lam,
                     max_iter=self.max_iter,
                     tol=self.tol,
+                    structure=structure,
                     callback=report,
                 )
             )
@@ -175,7 +204,7 @@ class DRTree(StructureLearner):
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order] = result.Z @ along_components
         self.centers_ = self.embedding_
-        self.tree_ = adjacency(order[result.edges], len(order))
+        self._set_tree(result.graph, order)
         self.labels_ = np.arange(len(order))
         self.assignments_ = sparse.eye_array(len(order), format="csr")
         self._remember_rows(samples)

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors
-from ..graph import adjacency
+from ..graph import adjacency, squared_distances
 from ..linalg import column_signs, largest_eigenpairs
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, canonical_order, unit_free
@@ -28,7 +28,6 @@ from ..solvers.spl import (
     edge_violation,
     maximise_edgewise,
     posterior_covariance,
-    squared_distances,
     without_zero_distances,
 )
 from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes

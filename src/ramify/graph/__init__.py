@@ -1,7 +1,8 @@
-"""Graphs as arrays: spanning trees, Laplacians and exact solves on trees."""
+"""Graphs as arrays: spanning trees, short tours, Laplacians and solves with them."""
 
 from .branches import BranchCount, count_branches
-from .laplacian import adjacency, laplacian
+from .graph_solve import graph_solver
+from .laplacian import adjacency, incidence, laplacian, squared_distances
 from .spanning_tree import euclidean_spanning_tree
 from .tree_solve import tree_solver
 
@@ -10,6 +11,9 @@ __all__ = [
     "adjacency",
     "count_branches",
     "euclidean_spanning_tree",
+    "graph_solver",
+    "incidence",
     "laplacian",
+    "squared_distances",
     "tree_solver",
 ]

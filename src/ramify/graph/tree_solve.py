@@ -1,31 +1,33 @@
-"""Exact solves with a tree's Laplacian plus a diagonal, in linear time and memory."""
+"""Exact solves with a forest's Laplacian plus a diagonal, in linear time and memory."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse.csgraph import breadth_first_order
 
 from .._compat import kernel
 from .._typing import Floats, Ints
 from .laplacian import adjacency
 
 
-def tree_solver(edges: Ints, weight: float, diagonal: Floats) -> Callable[[Floats], Floats]:
-    """Factorise P = weight·L + diag(diagonal) over a tree; return the map B ↦ P⁻¹B.
+def tree_solver(
+    edges: Ints, weight: float | Floats, diagonal: Floats
+) -> Callable[[Floats], Floats]:
+    """Factorise P = L + diag(diagonal) over a tree or a forest; return the map B ↦ P⁻¹B.
 
     A node is eliminated after all of its children, so that the factor has exactly one
     off-diagonal entry per edge: nothing fills in. Nothing is subtracted either, so that no
-    digits are lost however large the weight.
+    digits are lost however large the weights.
 
     Parameters
     ----------
-    edges : array of shape (n_nodes - 1, 2)
-        The edges of a spanning tree.
-    weight : float
-        Non-negative weight of every edge.
+    edges : array of shape (n_edges, 2)
+        The edges of a graph without cycles.
+    weight : float or array of shape (n_edges,)
+        Non-negative weight of every edge, or of each.
     diagonal : array of shape (n_nodes,)
-        Non-negative, with at least one positive entry when ``weight > 0``; all positive
-        when ``weight == 0``.
+        Non-negative, with at least one positive entry in every part of the graph that
+        edges of positive weight hold together.
 
     Examples
     --------
@@ -35,7 +37,29 @@ def tree_solver(edges: Ints, weight: float, diagonal: Floats) -> Callable[[Float
     >>> solve(np.array([[1.0], [1.0], [1.0]])).ravel()  # L1 = 0
     array([1., 1., 1.])
     """
-    order, parent = breadth_first_order(adjacency(edges, len(diagonal)), 0, directed=False)
+    return forest_solver(root_forest(edges, weight, len(diagonal)), diagonal)
+
+
+class RootedForest(NamedTuple):
+    """A forest with a root in each of its trees; in any other graph, one that spans it."""
+
+    order: Ints  # the nodes, each after its parent
+    parent: Ints  # of each node; −1 for a root
+    weight: Floats  # of the edge from each node to its parent; 0 for a root
+    n_trees: int
+
+
+def root_forest(edges: Ints, weight: float | Floats, n_nodes: int) -> RootedForest:
+    """Order the nodes breadth first, from the first node of every connected part."""
+    S = adjacency(edges, n_nodes, np.broadcast_to(np.asarray(weight, float), len(edges)))
+    order, parent = np.empty(n_nodes, dtype=np.intp), np.full(n_nodes, -1, dtype=np.intp)
+    up = np.zeros(n_nodes)
+    return RootedForest(order, parent, up, walk(S.indptr, S.indices, S.data, order, parent, up))
+
+
+def forest_solver(forest: RootedForest, diagonal: Floats) -> Callable[[Floats], Floats]:
+    """The map of `tree_solver`, for nodes that are in order already."""
+    order, parent, weight, _ = forest
     excess = np.array(diagonal, dtype=np.float64)
     eliminate(order, parent, weight, excess)
 
@@ -48,29 +72,58 @@ def tree_solver(edges: Ints, weight: float, diagonal: Floats) -> Callable[[Float
 
 
 @kernel
-def eliminate(order: Ints, parent: Ints, weight: float, excess: Floats) -> None:
-    """Pivots of the elimination from the leaves to the root, less the weight of the edge up.
+def walk(
+    indptr: Ints, indices: Ints, weights: Floats, order: Ints, parent: Ints, up: Floats
+) -> int:
+    """Breadth first through every part; return how many parts there are."""
+    seen = np.zeros(len(order), dtype=np.bool_)
+    n_trees = n_found = 0
+    for root in range(len(order)):
+        if seen[root]:
+            continue
+        n_trees += 1
+        t, seen[root], order[n_found] = n_found, True, root
+        n_found += 1
+        while t < n_found:
+            node = order[t]
+            for p in range(indptr[node], indptr[node + 1]):
+                child = indices[p]
+                if not seen[child]:
+                    seen[child], parent[child], up[child] = True, node, weights[p]
+                    order[n_found] = child
+                    n_found += 1
+            t += 1
+    return n_trees
+
+
+@kernel
+def eliminate(order: Ints, parent: Ints, weight: Floats, excess: Floats) -> None:
+    """Pivots of the elimination from the leaves to the roots, less the weight of the edge up.
 
     A node with excess e passes w − w²/(w + e) = we/(w + e) on to its parent.
     """
     for t in range(len(order) - 1, 0, -1):
         node = order[t]
-        if weight > 0:
-            excess[parent[node]] += weight * (excess[node] / (weight + excess[node]))
+        w = weight[node]
+        if w > 0:
+            excess[parent[node]] += w * (excess[node] / (w + excess[node]))
 
 
 @kernel
-def substitute(order: Ints, parent: Ints, weight: float, excess: Floats, X: Floats) -> None:
-    """Replace the columns of X by P⁻¹X: up the tree, then down again."""
-    root = order[0]
+def substitute(order: Ints, parent: Ints, weight: Floats, excess: Floats, X: Floats) -> None:
+    """Replace the columns of X by P⁻¹X: up the trees, then down again."""
     for t in range(len(order) - 1, 0, -1):
         node = order[t]
-        share = weight / (weight + excess[node])
-        for j in range(X.shape[1]):
-            X[parent[node], j] += share * X[node, j]
-    for j in range(X.shape[1]):
-        X[root, j] /= excess[root]
-    for t in range(1, len(order)):
+        if parent[node] >= 0:
+            share = weight[node] / (weight[node] + excess[node])
+            for j in range(X.shape[1]):
+                X[parent[node], j] += share * X[node, j]
+    for t in range(len(order)):
         node = order[t]
-        for j in range(X.shape[1]):
-            X[node, j] = (X[node, j] + weight * X[parent[node], j]) / (weight + excess[node])
+        if parent[node] < 0:
+            for j in range(X.shape[1]):
+                X[node, j] /= excess[node]
+        else:
+            w = weight[node]
+            for j in range(X.shape[1]):
+                X[node, j] = (X[node, j] + w * X[parent[node], j]) / (w + excess[node])

@@ -31,7 +31,7 @@ def plot_tree(
     embedding : array of shape (n_samples, at least 2)
     centers : array of shape (n_centers, at least 2)
     tree : sparse array of shape (n_centers, n_centers)
-        Adjacency matrix.
+        Adjacency matrix of the tree, or of any other graph.
     labels : array of shape (n_samples,) or None
         Categories to colour the samples by, at most eight; they get a legend.
     ax : matplotlib Axes or None

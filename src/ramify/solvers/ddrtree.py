@@ -1,17 +1,24 @@
-"""DDRTree: a tree on soft cluster centres (Algorithm 2, `op:dimred-kmeans-relax-tree`)."""
+"""DDRTree: a tree, or another graph, on soft cluster centres (Algorithm 2)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
 
 from .._typing import Floats, Ints
-from ..graph import euclidean_spanning_tree, laplacian, tree_solver
+from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, block_cg, top_eigenvectors
 from ..rows import CentredRows
+from ..structures import Tree, choose_graph, prepare
 from .assignments import MAX_DENSE, Assignments, Rows, update_assignments
 from .record import Callback, TreeResult, Watch
+
+# A part of the graph whose samples pull at it less than this, against the pull of its edges, is
+# held by a weight of that size as well.
+MIN_PULL = 1e-13
 
 
 def ddrtree(
@@ -24,11 +31,14 @@ def ddrtree(
     sigma: float,
     max_iter: int,
     tol: float,
+    structure: Any = Tree(),  # noqa: B008
     callback: Callback | None = None,
 ) -> TreeResult:
-    """Algorithm 2: minimise over W, Z, C, a tree S and assignments R.
+    """Algorithm 2: minimise over W, Z, C, a set of graphs S and assignments R.
 
         ‖Y − ZWᵀ‖² + λ·Tr(CᵀLC) + γ·[Σ r_ik‖z_i − c_k‖² + σ·Σ r_ik log r_ik]
+
+    A structure's own penalty counts λ times as well.
 
     Parameters
     ----------
@@ -38,10 +48,12 @@ def ddrtree(
     C : array of shape (K, d), or None
         Starting centres; None means K = N and C = Z.
     lam, gamma : float
-        Weights of the tree (λ ≥ 0) and of the clusters (γ > 0).
+        Weights of the graph (λ ≥ 0) and of the clusters (γ > 0).
     sigma : float
         Width of the soft assignments; 0 assigns each point to its nearest centre, which is
         the hard form `op:dimred-kmeans-tree`.
+    structure : object
+        The set of graphs, see `ramify.structures.Structure`.
     max_iter, tol, callback
         See `Watch`.
 
@@ -59,17 +71,21 @@ def ddrtree(
     axes = Axes(W, None)
     Z = Y.project(W)
     C = Z.copy() if C is None else C
+    structure, graph = prepare(structure, C), None
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
-        edges = euclidean_spanning_tree(C)
+        graph = choose_graph(structure, C, graph)
         R = update_assignments(Y, Z, C, sigma)
-        axes, Z, C, captured = update_embedding(Y, axes, C, R, edges, lam, gamma)
-        if watch.has_converged(Y.energy - captured + gamma * sigma * R.negative_entropy):
+        axes, Z, C, captured = update_embedding(
+            Y, axes, C, R, graph.edges, lam, gamma, graph.weights
+        )
+        entropy = gamma * sigma * R.negative_entropy
+        if watch.has_converged(Y.energy - captured + entropy + lam * graph.penalty):
             break
-    if watch.converged:
-        edges = euclidean_spanning_tree(C)
+    if graph is None or watch.converged:
+        graph = choose_graph(structure, C, graph)
     W = axes.block[:, : W.shape[1]]
-    return TreeResult(W, Z, C, edges, watch.history, watch.change, watch.converged)
+    return TreeResult(W, Z, C, graph, watch.history, watch.change, watch.converged)
 
 
 def working_bytes(n_rows: int, n_dims: int, n_centers: int, d: int, n_jobs: int) -> int:
@@ -101,6 +117,7 @@ def update_embedding(
     edges: Ints,
     lam: float,
     gamma: float,
+    weights: Floats | None = None,
 ) -> tuple[Axes, Floats, Floats, float]:
     """Minimiser over W, Z and C for fixed S and R (`prop:ddr-WZY`), without the N×N matrix Q.
 
@@ -113,9 +130,8 @@ def update_embedding(
     the fourth value returned.
     """
     d = C.shape[1]
-    # A centre that nobody uses, with no tree to hold it, stays where it is in the data space.
-    unused = (R.counts == 0) & (lam == 0)
-    solve_M = centre_solver(R, R.counts + unused, edges, lam, gamma)
+    held, counts = hold_unused(C, R.counts, edges, lam / gamma, weights)
+    solve_M = centre_solver(R, counts, edges, lam, gamma, weights)
     solved: list[Floats] = []
 
     def apply(V: Floats, accuracy: float) -> Floats:
@@ -132,34 +148,79 @@ def update_embedding(
         Z[rows] = (Y.project(W, rows) + R_rows @ A) / (1 + gamma)
 
     R.for_each(place)
-    held = unused[:, np.newaxis] * (C @ (axes.block[:, :d].T @ W))
-    return Axes(block, A_block), Z, A / gamma + held, float(values.sum())
+    C = A / gamma + held @ (axes.block[:, :d].T @ W)
+    return Axes(block, A_block), Z, C, float(values.sum())
+
+
+def hold_unused(
+    C: Floats, counts: Floats, edges: Ints, weight: float, weights: Floats | None
+) -> tuple[Floats, Floats]:
+    """Where to hold centres that nothing pulls, and counts with which M is invertible.
+
+    A part of the graph that no sample uses is drawn together at its mean, which costs nothing,
+    and stays there in the data space, as seen along the new axes. Samples may also use a part
+    so little that their pull is lost in rounding beside that of its edges: then a little is added.
+    """
+    if weight == 0:
+        n_parts, part = len(C), np.arange(len(C))
+    else:
+        n_parts, part = connected_components(adjacency(edges, len(C)), directed=False)
+    if n_parts == 1:
+        return np.zeros_like(C), counts
+    size = np.bincount(part)
+    used = np.bincount(part, counts)
+    unused = (used == 0)[part]
+    mean = np.column_stack([np.bincount(part, column) for column in C.T]) / size[:, np.newaxis]
+    stiffness = weight * np.max(1.0 if weights is None else weights, initial=0.0)
+    loose = np.where(used < MIN_PULL * stiffness * size, MIN_PULL * stiffness, 0.0)
+    return unused[:, np.newaxis] * mean[part], counts + np.where(unused, 1.0, loose[part])
 
 
 def centre_solver(
-    R: Assignments, counts: Floats, edges: Ints, lam: float, gamma: float
+    R: Assignments,
+    counts: Floats,
+    edges: Ints,
+    lam: float,
+    gamma: float,
+    weights: Floats | None = None,
 ) -> Callable[[Floats, Floats | None, float], Floats]:
     """Map (B, guess, accuracy) ↦ M⁻¹B.
 
     Rows of R sum to one, hence 0 ⪯ Γ − RᵀR ⪯ Γ. With Γ in the place of RᵀR, M becomes
-    T = (1+γ)/γ·λ/γ·L + Γ/γ, a tree plus a diagonal that is solved exactly. The eigenvalues of
+    T = (1+γ)/γ·λ/γ·L + Γ/γ, a graph plus a diagonal that is solved directly. The eigenvalues of
     T⁻¹M lie in [1, 1+γ] whatever the data, most of them near 1, because RᵀR averages over
     neighbours: conjugate gradients need few steps.
     """
     n_centers, diagonal = len(counts), (1 + gamma) / gamma * counts
     weight = (1 + gamma) / gamma * lam / gamma
+    s = np.ones(len(edges)) if weights is None else weights
+    if len(edges) >= n_centers - 1:
+        graph = weight * laplacian(edges, n_centers, s) + sparse.diags_array(diagonal)
+
+        def apply_M(V: Floats) -> Floats:
+            return graph @ V - R.overlap(V)
+    else:
+        # Every part of a forest is held in its place by its samples. Their weight is lost beside a
+        # large λ in the sums of a matrix, but not where differences are taken first.
+        D, pull = incidence(edges, n_centers), (weight * s)[:, np.newaxis]
+
+        def apply_M(V: Floats) -> Floats:
+            return diagonal[:, np.newaxis] * V + D.T @ (pull * (D @ V)) - R.overlap(V)
+
     if R.overlap_matrix is not None:
-        degree = np.bincount(edges.ravel(), minlength=n_centers)
+        degree = np.bincount(edges.ravel(), np.repeat(s, 2), minlength=n_centers)
         M = np.diag(diagonal + weight * degree) - R.overlap_matrix
         i, j = edges.T
-        M[i, j] -= weight
-        M[j, i] -= weight
+        M[i, j] -= weight * s
+        M[j, i] -= weight * s
         factor = linalg.cho_factor(M, overwrite_a=True)
-        return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
-    tree = weight * laplacian(edges, n_centers) + sparse.diags_array(diagonal)
-    precondition = tree_solver(edges, weight, counts / gamma)
+        if len(edges) >= n_centers - 1:
+            return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
 
-    def apply_M(V: Floats) -> Floats:
-        return tree @ V - R.overlap(V)
+        def solve(B: Floats, guess: Floats | None, accuracy: float) -> Floats:
+            X = linalg.cho_solve(factor, B)
+            return X + linalg.cho_solve(factor, B - apply_M(X))
 
+        return solve
+    precondition = graph_solver(edges, weight * s, counts / gamma)
     return lambda B, guess, accuracy: block_cg(apply_M, B, precondition, guess=guess, rtol=accuracy)

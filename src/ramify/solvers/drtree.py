@@ -1,11 +1,14 @@
-"""DRTree: an embedding whose points form a spanning tree (`op:dimred-tree`)."""
+"""DRTree: an embedding whose points form a tree (`op:dimred-tree`), or another graph."""
+
+from typing import Any
 
 import numpy as np
 
 from .._typing import Floats, Ints
-from ..graph import euclidean_spanning_tree, tree_solver
+from ..graph import graph_solver
 from ..linalg import top_eigenvectors
 from ..rows import CentredRows
+from ..structures import Tree, choose_graph, prepare
 from .record import Callback, TreeResult, Watch
 
 
@@ -16,12 +19,15 @@ def drtree(
     lam: float,
     max_iter: int,
     tol: float,
+    structure: Any = Tree(),  # noqa: B008
     callback: Callback | None = None,
 ) -> TreeResult:
-    """Minimise ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ) over orthonormal W, points Z and spanning trees.
+    """Minimise ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ) over orthonormal W, points Z and a set of graphs.
 
     `op:dimred-tree` has λ/2 times a sum over ordered pairs, which is λ·Tr(ZᵀLZ).
-    Two alternating steps, each exact: the tree for Z, then W and Z for the tree.
+    Two alternating steps: the graph for Z, then W and Z for the graph. The second is exact, the
+    first as far as the structure's search is; a graph that would cost more is not taken. A
+    structure's own penalty counts λ times as well.
 
     Parameters
     ----------
@@ -29,7 +35,9 @@ def drtree(
     W : array of shape (n_dims, d)
         Orthonormal start, the principal axes.
     lam : float
-        Weight of the tree. At 0 the solution is PCA.
+        Weight of the graph. At 0 the solution is PCA.
+    structure : object
+        The set of graphs, see `ramify.structures.Structure`.
     max_iter, tol, callback
         See `Watch`.
 
@@ -45,27 +53,29 @@ def drtree(
     """
     d = W.shape[1]
     Z = Y.project(W)
+    structure, graph = prepare(structure, Z), None
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
-        edges = euclidean_spanning_tree(Z)
-        W, Z, captured = update_embedding(Y, W, d, edges, lam)
-        if watch.has_converged(Y.energy - captured):
+        graph = choose_graph(structure, Z, graph)
+        W, Z, captured = update_embedding(Y, W, d, graph.edges, lam, graph.weights)
+        if watch.has_converged(Y.energy - captured + lam * graph.penalty):
             break
-    if watch.converged:
-        edges = euclidean_spanning_tree(Z)
-    return TreeResult(W[:, :d], Z, Z, edges, watch.history, watch.change, watch.converged)
+    if graph is None or watch.converged:
+        graph = choose_graph(structure, Z, graph)
+    return TreeResult(W[:, :d], Z, Z, graph, watch.history, watch.change, watch.converged)
 
 
 def update_embedding(
-    Y: CentredRows, W: Floats, d: int, edges: Ints, lam: float
+    Y: CentredRows, W: Floats, d: int, edges: Ints, lam: float, weights: Floats | None = None
 ) -> tuple[Floats, Floats, float]:
-    """Minimiser over W and Z for a fixed tree (`prop:transform`).
+    """Minimiser over W and Z for a fixed graph (`prop:transform`).
 
     W: top eigenvectors of Yᵀ(I + λL)⁻¹Y; Z = (I + λL)⁻¹YW. At the minimum the objective
     is ‖Y‖² minus the sum of the eigenvalues, which is the third value returned. Columns of W
     beyond the first d are guards of the eigensolver (`top_eigenvectors`).
     """
-    solve = tree_solver(edges, lam, np.ones(Y.n_rows))
+    weight = lam if weights is None else lam * weights
+    solve = graph_solver(edges, weight, np.ones(Y.n_rows))
     solved: list[Floats] = []
 
     def apply(V: Floats, accuracy: float) -> Floats:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .._typing import Floats, Ints
+from ..structures import Graph
 
 
 @dataclass(frozen=True)
@@ -75,20 +76,25 @@ class SolverResult(Protocol):
 
 @dataclass(frozen=True)
 class TreeResult:
-    """W, Z, C and the tree's edges after the last iteration, with the record of the run.
+    """W, Z, C and the graph after the last iteration, with the record of the run.
 
-    After convergence the tree is the minimum spanning tree of C. A run that was cut off has
-    the tree of its last iteration, from which C was computed.
+    After convergence the graph is the best one for C that its structure knows. A run that was
+    cut off has the graph of its last iteration, from which C was computed.
     """
 
     W: Floats
     Z: Floats
     C: Floats
-    edges: Ints
+    graph: Graph
     history: list[float]
     change: float
     converged: bool
     criterion: str = "change of the objective"
+
+    @property
+    def edges(self) -> Ints:
+        """The edges of the graph."""
+        return self.graph.edges
 
     @property
     def n_iter(self) -> int:

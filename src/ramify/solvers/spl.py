@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from .._typing import Floats, Ints
-from ..graph import laplacian
+from ..graph import laplacian, squared_distances
 from ..graph.inverse import Invert, Solve, dense_inverse
 from ..linalg import complete_basis, largest_eigenpairs, top_eigenvectors
 from .record import Callback, Progress
@@ -416,17 +416,6 @@ def edge_violation(problem: SPLProblem, state: SPLState) -> Floats:
     """
     excess = state.expected - problem.phi - state.s / (2 * problem.slack)
     return np.abs(excess) if problem.lower < 0 else np.where(state.s < problem.upper, excess, 0.0)
-
-
-def squared_distances(Y: Floats, edges: Ints) -> Floats:
-    """φ_e = ‖y_i − y_j‖², from differences, in blocks."""
-    phi = np.empty(len(edges))
-    step = max(1, 2**22 // Y.shape[1])
-    for first in range(0, len(edges), step):
-        i, j = edges[first : first + step].T
-        difference = Y[i] - Y[j]
-        phi[first : first + step] = np.einsum("ij,ij->i", difference, difference)
-    return phi
 
 
 def posterior_covariance(problem: SPLProblem, s: Floats) -> Floats:

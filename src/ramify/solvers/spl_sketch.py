@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .._typing import Floats, Ints
-from ..graph import adjacency
+from ..graph import adjacency, squared_distances
 from ..graph.sketch import laplacian_solver, scaled_laplacian, sketch
 from ..linalg import column_signs
 from .record import Callback, Progress
@@ -21,7 +21,6 @@ from .spl import (
     gap_scale,
     maximise_edgewise,
     projection,
-    squared_distances,
     start,
     structure_terms,
     tracked_projection,
