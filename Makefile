@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick bench-selection clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-lowest  run the tests on the oldest supported versions"
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
+	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
 	@echo "make clean        remove everything that make made"
 
 # The package with what the demo needs; editable, so that it is installed once.
@@ -74,6 +75,9 @@ bench: $(BENCH)/bench.stamp
 
 bench-quick: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/run.py --quick
+
+bench-selection: $(VENV)/demo.stamp
+	$(BIN)/python benchmarks/selection.py
 
 clean:
 	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -208,3 +208,9 @@ def test_results_name_no_folder_of_a_machine():
 def test_paths_are_taken_out_of_messages():
     message = "OSError: cannot read /some/where/else/table.csv"
     assert run.without_paths(message) == "OSError: cannot read …/table.csv"
+
+
+def test_page_on_selection_shows_its_results():
+    selection = import_module("selection")
+    cases = json.loads((FOLDER / "results" / "selection.json").read_text("utf-8"))
+    assert (FOLDER / "selection.md").read_text("utf-8") == selection.render(cases)

@@ -21,6 +21,14 @@ def test_python_example_runs():
     assert names["new"].shape == (3, 2)
 
 
+def test_second_python_example_prints_what_its_comment_says(capsys):
+    second = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)[1]
+    names = {}
+    exec(second, names)
+    assert capsys.readouterr().out.strip() in second
+    assert names["model"].posterior_std_.shape == (200,)
+
+
 def test_python_example_has_at_most_ten_lines():
     assert len(block("python").strip().splitlines()) <= 10
 
