@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 import ramify.memory
 import ramify.rows
 from ramify import SPL, DDRTree, DRTree
-from ramify.estimators.ddrtree import directions_around, spread_around
+from ramify.estimators.ddrtree import directions_around
 from ramify.graph import count_branches
 
 from .. import oracles
@@ -208,13 +208,6 @@ def test_directions_are_counted_by_the_spread_in_each(n_points, n_centers, n_dim
     expected = variances.sum() ** 2 / (variances**2).sum()
     assert directions_around(Z, C) == pytest.approx(expected, rel=1e-9)
     assert 1 - 1e-9 <= expected <= min(n_dims, n_points) + 1e-9
-
-
-def test_automatic_sigma_is_the_spread_in_one_direction():
-    X = branching(80, 6)
-    model = DDRTree(None, n_centers=None).fit(X)
-    Y = X - X.mean(axis=0)
-    assert model.sigma_ == pytest.approx(spread_around(Y, Y) / directions_around(Y, Y))
 
 
 @given(

@@ -81,12 +81,12 @@ class DDRTree(StructureLearner):
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
-        Width σ > 0 of the assignments, in squared units of the data. "auto" is half the
+        Width σ > 0 of the assignments, in squared units of the data. "auto" is a share of the
         mean squared distance, in the principal components that the fit starts from, of the
         samples to their nearest starting centre (`spread_around`); with one centre per sample,
-        to the nearest other sample. For ``n_components=None`` it is not half of that but the share
-        of one of the directions in which they spread (`directions_around`): the noise of many
-        features would add up to a width that draws the tree into a point.
+        to the nearest other sample. The share is that of one of the directions in which they
+        spread (`directions_around`), at most half: the noise of many components would add up to
+        a width that draws the tree into a point.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
         then not used.
@@ -318,7 +318,8 @@ class DDRTree(StructureLearner):
             return 0.0
         if isinstance(self.sigma, str):
             n_jobs = effective_n_jobs(self.n_jobs)
-            share = 2.0 if self.n_components is not None else directions_around(Z, C, n_jobs)
+            # In one and two dimensions that is never more than two.
+            share = max(2.0, directions_around(Z, C, n_jobs)) if Z.shape[1] > 2 else 2.0
             # Points without any spread leave nothing to tell centres apart by.
             return spread_around(Z, C, n_jobs) / share or 1.0
         return float(self.sigma)
