@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,8 +199,8 @@ def _run(
     start = time.perf_counter()
     model = clone(estimator).set_params(**parameters)
     lam = getattr(model, "lam", None)
-    if isinstance(lam, (int, float)):
-        model.set_params(lam=lam * len(train) / (len(train) + len(test)))
+    if isinstance(lam, Real):
+        model.set_params(lam=float(lam) * len(train) / (len(train) + len(test)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # reported in the table
