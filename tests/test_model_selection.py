@@ -6,6 +6,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 from ramify import SPL, DDRTree, DRTree, held_out_log_likelihood, select
 from ramify.model_selection import default_grid, stability, tree_distances
@@ -212,6 +213,17 @@ def test_every_combination_of_the_default_grid_can_be_fitted(model, shape):
         ({"param_grid": {"C": 3.0}}, TypeError, "param_grid must map names of parameters to lists"),
         ({"param_grid": {"C": []}}, ValueError, "param_grid must map names of parameters to lists"),
         ({"param_grid": 3}, TypeError, "param_grid must map names of parameters to lists"),
+        ({"param_grid": []}, ValueError, "param_grid is empty, but must have a combination"),
+        (
+            {"param_grid": {"kernel": [None, "rbf"]}},
+            ValueError,
+            "several values of 'kernel', but the likelihood is that of kernel values and compar",
+        ),
+        (
+            {"param_grid": [{"kernel_params": [{"gamma": 1.0}]}, {"C": [1.0]}]},
+            ValueError,
+            "several values of 'kernel_params', but the likelihood is that of kernel values",
+        ),
     ],
 )
 def test_bad_searches_are_refused(options, kind, message):
@@ -220,8 +232,41 @@ def test_bad_searches_are_refused(options, kind, message):
 
 
 def test_other_estimators_are_refused():
-    with pytest.raises(TypeError, match="select chooses parameters of SPL, DRTree or DDRTree, got"):
-        select(PCA(), IRIS)
+    message = "estimator must be an SPL, DRTree or DDRTree object, got {}; pass one of these"
+    for grid in (None, {"n_components": [1]}):
+        with pytest.raises(TypeError, match=message.format("PCA")):
+            select(PCA(), IRIS, grid)
+    with pytest.raises(TypeError, match=message.format("SPL")):
+        select(SPL, IRIS)
+    with pytest.raises(TypeError, match=message.format("Pipeline")):
+        held_out_log_likelihood(make_pipeline(DRTree()).fit(IRIS), IRIS)
+
+
+def test_complaints_name_the_rows_of_all_samples():
+    X = IRIS.copy()
+    X[77, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X\[77, 2\] is NaN, but every value must be finite"):
+        select(DRTree(), X)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        select(SPL(), X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "make", [sparse.coo_array, sparse.csc_array, pd.DataFrame, np.ndarray.tolist]
+)
+def test_any_table_can_be_searched(make):
+    X = branching(30, 4)
+    for model in ESTIMATORS:
+        ours, theirs = (select(model, table, {"n_components": [1, 2]}) for table in (make(X), X))
+        np.testing.assert_allclose(
+            ours.results_["log_likelihood"], theirs.results_["log_likelihood"], rtol=1e-6
+        )
+
+
+def test_default_grid_keeps_the_number_of_starting_centres():
+    X = branching(60, 4)
+    selection = select(DDRTree(init=X[:7, :2], random_state=0), X)
+    assert len(selection.best_estimator_.centers_) == 7
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
