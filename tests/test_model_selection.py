@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,6 +47,17 @@ def test_score_is_the_density_of_the_mixture_of_the_nodes(model, make):
     grid = [mean_log(noise) for noise in np.geomspace(0.02, 0.4, 60)]
     assert score == pytest.approx(max(grid), abs=1e-2)
     assert score >= max(grid) - 1e-9
+
+
+def test_score_of_a_sparse_matrix_needs_no_dense_one():
+    X = sparse.random_array((300, 20_000), density=1e-3, format="csr", rng=0)
+    model = DRTree(max_iter=2, tol=0).fit(X[:200])
+    tracemalloc.start()
+    score = held_out_log_likelihood(model, X[200:])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 20_000 * 8 / 4
+    assert score == pytest.approx(held_out_log_likelihood(model, X[200:].toarray()), rel=1e-10)
 
 
 def test_score_follows_the_units():
