@@ -177,6 +177,16 @@ def test_a_combination_that_cannot_be_fitted_loses_nothing():
         select(SPL(), X, {"n_neighbors": [35, 36]})
 
 
+def test_a_combination_that_needs_too_much_memory_loses_nothing():
+    class Huge:
+        def best_graph(self, points):
+            raise MemoryError("needs about 9,000 GiB of memory")
+
+    result = select(DRTree(), branching(40, 4), {"structure": [Huge(), "tree"]})
+    assert result.best_params_ == {"structure": "tree"}
+    assert "9,000 GiB" in result.results_["error"][0]
+
+
 def test_selection_does_not_depend_on_processes_and_follows_the_seed():
     X, grid = branching(60, 4), {"n_components": [1, 2]}
     one, two = (select(SPL(), X, grid, n_jobs=n_jobs) for n_jobs in (1, 2))

@@ -221,7 +221,7 @@ def _run(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # reported in the table
             model.fit(rows_of(model, X, train))
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         return Run(np.full(len(test), np.nan), np.nan, None, False, 0.0, str(error))
     likelihood, noise = _log_likelihood(model, rows_of(model, X, test, train))
     distances = None
