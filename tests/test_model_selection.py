@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 from ramify import SPL, DDRTree, DRTree, held_out_log_likelihood, select
 from ramify.model_selection import default_grid, stability, tree_distances
@@ -44,6 +47,17 @@ def test_score_is_the_density_of_the_mixture_of_the_nodes(model, make):
     grid = [mean_log(noise) for noise in np.geomspace(0.02, 0.4, 60)]
     assert score == pytest.approx(max(grid), abs=1e-2)
     assert score >= max(grid) - 1e-9
+
+
+def test_score_of_a_sparse_matrix_needs_no_dense_one():
+    X = sparse.random_array((300, 20_000), density=1e-3, format="csr", rng=0)
+    model = DRTree(max_iter=2, tol=0).fit(X[:200])
+    tracemalloc.start()
+    score = held_out_log_likelihood(model, X[200:])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 20_000 * 8 / 4
+    assert score == pytest.approx(held_out_log_likelihood(model, X[200:].toarray()), rel=1e-10)
 
 
 def test_score_follows_the_units():
@@ -116,7 +130,7 @@ def test_the_most_stable_of_the_most_likely_trees_is_chosen():
     table = pd.DataFrame(result.results_)
     best = table.log_likelihood.idxmax()
     near = table[
-        table.log_likelihood >= table.log_likelihood[best] - table.log_likelihood_error[best]
+        table.log_likelihood >= table.log_likelihood[best] - 2 * table.log_likelihood_error[best]
     ]
     assert result.best_index_ == near.stability.idxmax()
     assert table.stability.between(-1, 1).all()
@@ -142,9 +156,10 @@ def test_the_scores_are_those_of_scikit_learn_s_search():
     np.testing.assert_allclose(ours, theirs)  # the parts are equally large
 
 
-def test_lam_is_meant_for_all_samples():
+@pytest.mark.parametrize("lam", [9.0, 9, np.int64(9), np.float32(9)])
+def test_lam_is_meant_for_all_samples(lam):
     X = branching(90, 5)
-    result = select(DRTree(), X, {"lam": [9.0]}, n_folds=3)
+    result = select(DRTree(), X, {"lam": [lam]}, n_folds=3)
     by_hand = [
         held_out_log_likelihood(DRTree(lam=6.0).fit(X[train]), X[test])
         for train, test in KFold(3, shuffle=True, random_state=0).split(X)
@@ -160,6 +175,16 @@ def test_a_combination_that_cannot_be_fitted_loses_nothing():
     assert "n_neighbors=35 must be less than" in result.results_["error"][1]
     with pytest.raises(ValueError, match="No combination of parameters could be fitted: n_neigh"):
         select(SPL(), X, {"n_neighbors": [35, 36]})
+
+
+def test_a_combination_that_needs_too_much_memory_loses_nothing():
+    class Huge:
+        def best_graph(self, points):
+            raise MemoryError("needs about 9,000 GiB of memory")
+
+    result = select(DRTree(), branching(40, 4), {"structure": [Huge(), "tree"]})
+    assert result.best_params_ == {"structure": "tree"}
+    assert "9,000 GiB" in result.results_["error"][0]
 
 
 def test_selection_does_not_depend_on_processes_and_follows_the_seed():
@@ -211,6 +236,17 @@ def test_every_combination_of_the_default_grid_can_be_fitted(model, shape):
         ({"param_grid": {"C": 3.0}}, TypeError, "param_grid must map names of parameters to lists"),
         ({"param_grid": {"C": []}}, ValueError, "param_grid must map names of parameters to lists"),
         ({"param_grid": 3}, TypeError, "param_grid must map names of parameters to lists"),
+        ({"param_grid": []}, ValueError, "param_grid is empty, but must have a combination"),
+        (
+            {"param_grid": {"kernel": [None, "rbf"]}},
+            ValueError,
+            "several values of 'kernel', but the likelihood is that of kernel values and compar",
+        ),
+        (
+            {"param_grid": [{"kernel_params": [{"gamma": 1.0}]}, {"C": [1.0]}]},
+            ValueError,
+            "several values of 'kernel_params', but the likelihood is that of kernel values",
+        ),
     ],
 )
 def test_bad_searches_are_refused(options, kind, message):
@@ -219,8 +255,41 @@ def test_bad_searches_are_refused(options, kind, message):
 
 
 def test_other_estimators_are_refused():
-    with pytest.raises(TypeError, match="select chooses parameters of SPL, DRTree or DDRTree, got"):
-        select(PCA(), IRIS)
+    message = "estimator must be an SPL, DRTree or DDRTree object, got {}; pass one of these"
+    for grid in (None, {"n_components": [1]}):
+        with pytest.raises(TypeError, match=message.format("PCA")):
+            select(PCA(), IRIS, grid)
+    with pytest.raises(TypeError, match=message.format("SPL")):
+        select(SPL, IRIS)
+    with pytest.raises(TypeError, match=message.format("Pipeline")):
+        held_out_log_likelihood(make_pipeline(DRTree()).fit(IRIS), IRIS)
+
+
+def test_complaints_name_the_rows_of_all_samples():
+    X = IRIS.copy()
+    X[77, 2] = np.nan
+    with pytest.raises(ValueError, match=r"X\[77, 2\] is NaN, but every value must be finite"):
+        select(DRTree(), X)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        select(SPL(), X[:, 0])
+
+
+@pytest.mark.parametrize(
+    "make", [sparse.coo_array, sparse.csc_array, pd.DataFrame, np.ndarray.tolist]
+)
+def test_any_table_can_be_searched(make):
+    X = branching(30, 4)
+    for model in ESTIMATORS:
+        ours, theirs = (select(model, table, {"n_components": [1, 2]}) for table in (make(X), X))
+        np.testing.assert_allclose(
+            ours.results_["log_likelihood"], theirs.results_["log_likelihood"], rtol=1e-6
+        )
+
+
+def test_default_grid_keeps_the_number_of_starting_centres():
+    X = branching(60, 4)
+    selection = select(DDRTree(init=X[:7, :2], random_state=0), X)
+    assert len(selection.best_estimator_.centers_) == 7
 
 
 @pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)

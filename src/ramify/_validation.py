@@ -335,4 +335,12 @@ def check_grid(estimator: Any, grid: Any, n_folds: Any, n_samples: int) -> list[
             f"param_grid names {unknown[0]!r}, but the parameters of "
             f"{type(estimator).__name__} are {', '.join(known)}; choose from these."
         )
+    if not candidates:
+        raise ValueError("param_grid is empty, but must have a combination; pass None for some.")
+    for name in ("kernel", "kernel_params"):
+        if len({repr(parameters.get(name, known[name])) for parameters in candidates}) > 1:
+            raise ValueError(
+                f"param_grid has several values of {name!r}, but the likelihood is that of kernel "
+                "values and comparable for one kernel only; call select for each kernel."
+            )
     return candidates

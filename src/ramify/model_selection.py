@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,13 @@ from scipy.spatial import KDTree
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
+from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
 
 from ._compat import rows_of
 from ._typing import Floats, Ints
-from ._validation import check_grid
-from .estimators import SPL, DDRTree, DRTree
+from ._validation import check_grid, check_samples
+from .estimators import SPL, DDRTree
 from .estimators._base import StructureLearner
 from .solvers.density import mixture_log_likelihood
 
@@ -42,7 +44,8 @@ def held_out_log_likelihood(estimator: StructureLearner, X: Any, y: Any = None) 
     equal or, in `DDRTree`, the mean assignments, and the τ² that makes X most likely. It is a
     scorer in the sense of scikit-learn: pass it as ``scoring`` to ``GridSearchCV``. Higher is
     better. Unlike the model's own likelihood it does not depend on how well γ or σ happen to
-    match the noise, so that all parameters of all estimators can be compared by it.
+    match the noise, so that all parameters of all estimators can be compared by it, except those of
+    the kernel: with one the density is that of kernel values, and every kernel has its own.
 
     Parameters
     ----------
@@ -71,7 +74,18 @@ def held_out_log_likelihood(estimator: StructureLearner, X: Any, y: Any = None) 
     return float(_log_likelihood(estimator, X)[0].mean())
 
 
+def check_learner(estimator: Any) -> None:
+    """Only what learns a structure can be asked for its nodes."""
+    if not isinstance(estimator, StructureLearner):
+        name = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+        raise TypeError(
+            f"estimator must be an SPL, DRTree or DDRTree object, got {name}; "
+            "pass one of these, and data that have been through any other steps."
+        )
+
+
 def _log_likelihood(estimator: StructureLearner, X: Any) -> tuple[Floats, float]:
+    check_learner(estimator)
     check_is_fitted(estimator)
     projected, across = estimator._coordinates(X)
     nodes, weights = estimator._nodes()
@@ -160,7 +174,10 @@ def select(
     >>> round(float(selection.results_["noise"][selection.best_index_]), 1)
     0.1
     """
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    check_learner(estimator)
+    # Said here of all samples, complaints name rows as the user knows them.
+    n_samples = check_samples(clone(estimator), X, ensure_min_samples=2).shape[0]
+    (X,) = indexable(X)
     grid = default_grid(estimator, X) if param_grid is None else param_grid
     candidates = check_grid(estimator, grid, n_folds, n_samples)
     folds = list(KFold(n_folds, shuffle=True, random_state=random_state).split(np.empty(n_samples)))
@@ -198,13 +215,13 @@ def _run(
     start = time.perf_counter()
     model = clone(estimator).set_params(**parameters)
     lam = getattr(model, "lam", None)
-    if isinstance(lam, (int, float)):
-        model.set_params(lam=lam * len(train) / (len(train) + len(test)))
+    if isinstance(lam, Real):
+        model.set_params(lam=float(lam) * len(train) / (len(train) + len(test)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # reported in the table
             model.fit(rows_of(model, X, train))
-    except ValueError as error:
+    except (ValueError, MemoryError) as error:
         return Run(np.full(len(test), np.nan), np.nan, None, False, 0.0, str(error))
     likelihood, noise = _log_likelihood(model, rows_of(model, X, test, train))
     distances = None
@@ -299,7 +316,8 @@ def default_grid(estimator: StructureLearner, X: Any) -> Grid:
 
     For `SPL` every mixture of n_components 1 to 4, n_neighbors 5, 10, 20, gamma 0.1 to 100 and C 1
     and 1e3; for the trees lam from 0.003 to 0.3 times the number of samples and, for `DDRTree`,
-    n_centers 20, 60 and "auto", each with 0.3, 1 and 3 times its own automatic sigma.
+    n_centers 20, 60 and "auto" (with ``init``, its number of rows), each with 0.3, 1 and 3 times
+    its own automatic sigma.
 
     Examples
     --------
@@ -319,23 +337,20 @@ def default_grid(estimator: StructureLearner, X: Any) -> Grid:
             "C": [1.0, 1e3],
         }
     lam = [round(part * n_samples, 10) for part in (0.003, 0.01, 0.03, 0.1, 0.3)]
-    if isinstance(estimator, DRTree):
-        return {"lam": lam}
     if not isinstance(estimator, DDRTree):
-        raise TypeError(
-            f"select chooses parameters of SPL, DRTree or DDRTree, got "
-            f"{type(estimator).__name__}; pass one of these."
-        )
+        return {"lam": lam}
     if estimator.assignment == "hard":
-        return {"lam": lam, "n_centers": _numbers_of_centers(n_samples)}
+        return {"lam": lam, "n_centers": _numbers_of_centers(estimator, n_samples)}
     return [
         {"lam": lam, "n_centers": [n], "sigma": [part * sigma for part in (0.3, 1.0, 3.0)]}
-        for n in _numbers_of_centers(n_samples)
+        for n in _numbers_of_centers(estimator, n_samples)
         for sigma in [_automatic_sigma(estimator, X, n)]
     ]
 
 
-def _numbers_of_centers(n_samples: int) -> list[Any]:
+def _numbers_of_centers(estimator: DDRTree, n_samples: int) -> list[Any]:
+    if estimator.init is not None:
+        return [estimator.n_centers]
     return [*(n for n in (20, 60) if 2 * n <= n_samples), "auto"]
 
 

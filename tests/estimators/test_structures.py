@@ -188,3 +188,47 @@ def test_fixed_graph_that_is_none_is_refused():
 def test_more_trees_than_nodes_are_refused():
     with pytest.raises(ValueError, match=r"n_trees=30 must be an integer from 1 to .* nodes, 20"):
         DRTree(structure=Forest(30)).fit(branching(20, 3))
+
+
+CHAIN = np.column_stack([np.arange(19), np.arange(1, 20)])
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (Graph(CHAIN, np.full(19, -1.0)), "has an edge of weight -1.0 but weights must be finite"),
+        (Graph(CHAIN, np.full(19, np.nan)), "has an edge of weight nan but weights must be finite"),
+        (Graph(CHAIN + 1, np.ones(19)), r"has the edge \(19, 20\) but edges must be distinct"),
+        (Graph(CHAIN // 2, np.ones(19)), r"has the edge \(0, 0\) but edges must be distinct"),
+        (Graph(CHAIN - 1, np.ones(19)), r"has the edge \(-1, 0\) but edges must be distinct"),
+        # Twice the weight in one sum, and once in another: the objective would be wrong.
+        (Graph.unweighted(np.vstack([CHAIN, CHAIN])), r"has the edge \(0, 1\) but edges must be d"),
+        (Graph(CHAIN, np.ones(3)), r"edges of shape \(19, 2\) and type int64 for 3 weights"),
+        (Graph(CHAIN + 0.5, np.ones(19)), "and type float64 for 19 weights but must have integers"),
+        (Graph(CHAIN, np.ones(19), np.nan), "has penalty nan but it must be finite; give 0 for no"),
+        (sparse.csr_array(1j * np.eye(20)), "type complex128 but must be a square matrix of numbe"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree()])
+def test_own_structure_must_return_a_graph(estimator, graph, message):
+    class Own:
+        def best_graph(self, points):
+            return graph
+
+    with pytest.raises(ValueError, match=rf"best_graph's graph .*{message}"):
+        estimator.set_params(structure=Own()).fit(branching(20, 3))
+
+
+def test_edges_of_an_own_structure_may_be_lists_in_either_direction():
+    class Own:
+        def best_graph(self, points):
+            return Graph(CHAIN[:, ::-1].tolist(), [2] * 19)
+
+    X = branching(20, 3)
+    given = DRTree(structure=Own()).fit(X)
+    np.testing.assert_array_equal(given.tree_.toarray(), 2 * chain(20).toarray())
+
+
+def test_structure_that_is_a_class_is_refused():
+    with pytest.raises(TypeError, match=r"structure=Forest is a class but must be .* Forest\(\)\."):
+        DRTree(structure=Forest).fit(branching(20, 3))

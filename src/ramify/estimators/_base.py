@@ -248,11 +248,13 @@ class StructureLearner(
     def _coordinates(self, X: Any) -> tuple[Floats, Floats]:
         """Samples along the components, and their squared distances from these."""
         data = self._new_data(check_samples(self, X, reset=False))
-        projected = self._project(data)
-        centred = (data.toarray() if hasattr(data, "tocsr") else data) - self.mean_.astype(
-            np.float64
-        )
-        length = np.einsum("ij,ij->i", centred, centred)
+        projected, mean = self._project(data), self.mean_.astype(np.float64)
+        if hasattr(data, "tocsr"):
+            squares = data.astype(np.float64).power(2).sum(axis=1)
+            length = np.asarray(squares).ravel() - 2 * (data @ mean) + mean @ mean
+        else:
+            centred = data - mean
+            length = np.einsum("ij,ij->i", centred, centred)
         across = length - np.einsum("ij,ij->i", projected, projected)
         return projected, np.maximum(across, 0.0)
 

@@ -184,7 +184,8 @@ class SPL(PosteriorMixin, StructureLearner):
         log p(y_i | all other samples) given the learned graph and components, in units of the
         data: normal with precision k_i = γ − γ²Σ_ii and deviation γ(Wᵀy_i − x_i)/k_i in each
         component, with precision γ across them. The graph has seen y_i; to choose parameters
-        by samples that were left out altogether, see `ramify.select`. −∞ for ``gamma=0``.
+        by samples that were left out altogether, see `ramify.select`. −∞ for ``gamma=0``; an
+        estimate after a sketch.
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of the objective and its gradient.
     converged_ : bool

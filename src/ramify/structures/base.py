@@ -36,7 +36,7 @@ class Graph(NamedTuple):
 class Structure(Protocol):
     """A set of graphs, in which the cheapest for given points can be found.
 
-    This method is all that an object of your own needs. It may have two more things:
+    This method is all that an object of your own needs. It may have one more:
 
     ``prepare(points)`` is called once with the starting nodes, and returns the object to use
     from then on: the place to fix whatever depends on the data, so that the set of
@@ -105,15 +105,54 @@ def choose_graph(structure: Any, points: Floats, current: Graph | None) -> Graph
     return current if is_dearer else graph
 
 
+def check_graph(graph: Graph, n_nodes: int, whose: str) -> Graph:
+    """The graph as arrays, if its edges are distinct pairs of nodes with weights."""
+    edges, weights = np.asarray(graph.edges), np.asarray(graph.weights)
+    if edges.dtype.kind not in "iu" or edges.shape != (len(weights), 2):
+        raise ValueError(
+            f"{whose} graph has edges of shape {edges.shape} and type {edges.dtype} for "
+            f"{weights.size} weights but must have integers of shape (n_edges, 2) and one weight "
+            "for each; return a matrix of weights if that is simpler."
+        )
+    edges = np.sort(edges, axis=1)
+    i, j = edges.T
+    is_wrong = (i < 0) | (i == j) | (j >= n_nodes)
+    repeated = np.ones(len(edges), dtype=bool)
+    repeated[np.unique(i * n_nodes + j, return_index=True)[1]] = False
+    is_wrong |= repeated
+    if is_wrong.any():
+        i, j = edges[is_wrong][0]
+        raise ValueError(
+            f"{whose} graph has the edge ({i}, {j}) but edges must be distinct pairs of "
+            f"different nodes from 0 to {n_nodes - 1}; add up the weights of equal edges."
+        )
+    check_weights(weights, whose)
+    if not np.isfinite(graph.penalty):
+        raise ValueError(
+            f"{whose} graph has penalty {graph.penalty} but it must be finite; give 0 for none."
+        )
+    return Graph(edges, weights.astype(np.float64, copy=False), graph.penalty)
+
+
+def check_weights(weights: Floats, whose: str) -> None:
+    """Weights are finite and non-negative."""
+    is_wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if is_wrong.any():
+        raise ValueError(
+            f"{whose} graph has an edge of weight {weights[is_wrong][0]} but weights must be "
+            "finite and non-negative; give 0 where there is no edge."
+        )
+
+
 def graph_of(matrix: Matrix, n_nodes: int | None, whose: str) -> Graph:
     """The graph of a symmetric, non-negative matrix of weights; its diagonal does not count."""
     if not sparse.issparse(matrix):
         matrix = np.asarray(matrix)
-        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
-            raise ValueError(
-                f"{whose} graph has {matrix.ndim} dimension(s) and type {matrix.dtype} but must be "
-                "a square matrix of numbers; give one row and one column per node."
-            )
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{whose} graph has {matrix.ndim} dimension(s) and type {matrix.dtype} but must be a "
+            "square matrix of numbers; give one row and one column per node."
+        )
     if matrix.shape[0] != matrix.shape[1] or n_nodes not in (None, matrix.shape[0]):
         wanted = "(n_nodes, n_nodes)" if n_nodes is None else f"({n_nodes}, {n_nodes})"
         raise ValueError(
@@ -122,12 +161,7 @@ def graph_of(matrix: Matrix, n_nodes: int | None, whose: str) -> Graph:
         )
     S = sparse.csr_array(matrix, dtype=np.float64)
     S.sum_duplicates()
-    if not np.isfinite(S.data).all() or (S.data < 0).any():
-        worst = S.data[~np.isfinite(S.data) | (S.data < 0)][0]
-        raise ValueError(
-            f"{whose} graph has an edge of weight {worst} but weights must be finite and "
-            "non-negative; give 0 where there is no edge."
-        )
+    check_weights(S.data, whose)
     if abs(S - S.T).max() > ROUNDING * S.max():
         raise ValueError(
             f"{whose} graph is not symmetric but must be: an edge has one weight in both "

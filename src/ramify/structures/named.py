@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Ints
-from .base import Graph, choose_graph, prepare
+from .base import Graph, check_graph, choose_graph, prepare
 from .fixed import FixedGraph
 from .sparse import SparseGraph
 from .tours import Curve, Ring
@@ -34,6 +34,9 @@ def as_structure(structure: Any) -> Any:
     """
     if isinstance(structure, str):
         return NAMES[structure]
+    if isinstance(structure, type):
+        name = structure.__name__
+        raise TypeError(f"structure={name} is a class but must be an object; pass {name}().")
     return structure if hasattr(structure, "best_graph") else FixedGraph(structure)
 
 
@@ -56,6 +59,7 @@ class Reordered:
     def best_graph(self, points: Floats) -> Graph:
         """Its graph, with the nodes numbered as they come."""
         graph = choose_graph(self.structure, self._own(points), None)
+        graph = check_graph(graph, len(points), "best_graph's")
         place = np.argsort(self.order)
         edges = np.sort(place[graph.edges], axis=1)
         sorting = np.lexsort(edges.T[::-1])
