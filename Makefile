@@ -37,13 +37,13 @@ demo: $(VENV)/demo.stamp
 setup: $(VENV)/setup.stamp
 
 test: $(VENV)/setup.stamp
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=auto
 
 # What the compiler is given, run as plain Python: coverage and error messages see inside.
 test-uncompiled: $(VENV)/setup.stamp
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/test_kdtree.py tests/graph tests/structures \
-		tests/solvers/test_ddrtree.py \
-		-k "not many_nodes and not algorithm_2 and not never_rises"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses=auto \
+		tests/test_kdtree.py tests/graph tests/structures tests/solvers/test_ddrtree.py \
+		-k "not many_nodes and not algorithm_2 and not never_rises and not stated_error"
 
 lint: $(VENV)/setup.stamp
 	$(BIN)/ruff check
@@ -61,7 +61,7 @@ test-lowest: $(VENV)/setup.stamp
 	$(BIN)/python tests/lowest.py > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip install --quiet --editable ".[all]" --group test \
 		--constraint .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pytest
+	.venv-lowest/bin/python -m pytest --numprocesses=auto
 
 # The programs compared with never come into the project's own environment.
 $(BENCH)/bench.stamp: pyproject.toml

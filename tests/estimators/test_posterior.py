@@ -189,3 +189,17 @@ def test_too_many_samples_are_refused_before_they_are_drawn(monkeypatch):
     monkeypatch.setattr("ramify.memory.available_bytes", lambda: 10**6)
     with pytest.raises(MemoryError, match=r"Drawing 1,000 embeddings of 150 samples .* draw fewer"):
         model.sample_posterior(1000)
+
+
+def test_parameters_set_after_a_fit_wait_for_the_next():
+    model = SPL(gamma=2.0).fit(IRIS)
+    ask = (
+        lambda: model.posterior_covariance(0, 1),
+        lambda: model.sample_posterior(1, random_state=0),
+        lambda: model.transform(IRIS[:5] + 0.1),
+        lambda: model.inverse_transform(model.embedding_),
+    )
+    before = [question() for question in ask]
+    model.set_params(gamma=7.0)
+    for question, answer in zip(ask, before, strict=True):
+        np.testing.assert_array_equal(question(), answer)

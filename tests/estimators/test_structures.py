@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
 from ramify import DDRTree, DRTree
+from ramify.graph import adjacency
 from ramify.structures import NAMES, FixedGraph, Forest, Graph
 
 from ..conftest import branching
@@ -232,3 +233,15 @@ def test_edges_of_an_own_structure_may_be_lists_in_either_direction():
 def test_structure_that_is_a_class_is_refused():
     with pytest.raises(TypeError, match=r"structure=Forest is a class but must be .* Forest\(\)\."):
         DRTree(structure=Forest).fit(branching(20, 3))
+
+
+def test_unconnected_rings_keep_their_places_at_large_weights(rng):
+    """Only their samples hold them; their pull must not be lost beside that of the edges."""
+    X = rng.normal(size=(120, 4))
+    X[60:, 0] += 6
+    ring = np.column_stack([np.arange(10), np.roll(np.arange(10), -1)])
+    S = adjacency(np.vstack([ring, ring + 10]), 20)
+    init = 0.5 * rng.normal(size=(20, 2)) + np.repeat([[-3, 0], [3, 0]], 10, axis=0)
+    options = {"structure": S, "init": init, "sigma": 1.0, "max_iter": 3, "tol": 0}
+    far, farther = (DDRTree(2, lam=lam, **options).fit(X).objective_ for lam in (1e9, 1e11))
+    assert farther == pytest.approx(far, rel=1e-9)

@@ -30,7 +30,7 @@ class PosteriorMixin:
     graph_: Sparse
     scale_: float
     solver_: str
-    gamma: float
+    gamma_: float
     n_jobs: int | None
 
     def posterior_covariance(self, i: Any, j: Any) -> Any:
@@ -144,7 +144,7 @@ class PosteriorMixin:
 
     def _posterior_mean(self) -> Floats:
         mean = self.embedding_.astype(np.float64)
-        return mean if self.gamma > 0 else np.zeros_like(mean)
+        return mean if self.gamma_ > 0 else np.zeros_like(mean)
 
     def _precision(self) -> Precision:
         active = sparse.coo_array(sparse.triu(self.graph_))
@@ -152,7 +152,7 @@ class PosteriorMixin:
             np.column_stack([active.row, active.col]).astype(np.intp),
             active.data,
             len(self.embedding_),
-            (self.gamma + 1) / 4,
+            (self.gamma_ + 1) / 4,
             self.solver_,
             effective_n_jobs(self.n_jobs),
         )

@@ -143,8 +143,8 @@ class DDRTree(StructureLearner):
         R for the final points and centres; rows sum to one. Computed when asked for.
     labels_ : array of shape (n_samples,)
         Index of the nearest centre.
-    lam_, sigma_ : float
-        The λ and σ used (σ = 0 when the assignment is hard).
+    lam_, gamma_, sigma_ : float
+        The λ, γ and σ used (σ = 0 when the assignment is hard).
     objective_ : float
         Objective after the last iteration.
     objective_history_ : array of shape (n_iter_,)
@@ -265,7 +265,7 @@ class DDRTree(StructureLearner):
                     callback=report,
                 )
             )
-        self.lam_, self.sigma_ = lam, sigma
+        self.lam_, self.gamma_, self.sigma_ = lam, float(self.gamma), sigma
         along_components = self._set_axes(Y, result.W, d, X.dtype)
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order] = result.Z @ along_components
@@ -330,7 +330,7 @@ class DDRTree(StructureLearner):
         z = [Wᵀy + γ·Σ_k r_k(z)·c_k]/(1 + γ), iterated from Wᵀy; every step lowers the objective.
         With hard assignments the centre nearest to Wᵀy gives the minimum at once.
         """
-        C, gamma = self.centers_.astype(np.float64), float(self.gamma)
+        C, gamma = self.centers_.astype(np.float64), self.gamma_
         centres = kdtree.build(C)
         Z = projected.copy()
         scale = FIXED_POINT_RTOL * max(float(np.abs(C).max()), np.sqrt(self.sigma_))

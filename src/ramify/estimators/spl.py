@@ -96,7 +96,8 @@ class SPL(PosteriorMixin, StructureLearner):
         near-linear in time and memory where the samples lie near a curve or a surface, with
         noise no larger than the distance between neighbours. "sketch" estimates the
         resistances of the edges from random vectors, in linear time whatever the graph; it ends
-        some tenths of a percent short of the optimum and proves nothing. "auto" takes "exact"
+        some tenths of a percent short of the optimum, some percent where ``gamma`` is a hundred
+        or more, and proves nothing. "auto" takes "exact"
         for a few hundred samples, then "sparse" while an iteration takes some five seconds at
         most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond;
         ``loss="equality"`` knows "exact" only.
@@ -147,8 +148,8 @@ class SPL(PosteriorMixin, StructureLearner):
         edges that should be inactive have small weights, not zero.
     edges_ : array of shape (n_edges, 2)
         All candidate edges, active or not.
-    scale_ : float
-        Factor by which the data were multiplied.
+    scale_, gamma_ : float
+        Factor by which the data were multiplied, and the γ used.
     solver_ : str
         The solver that was used: "exact", "sparse" or "sketch".
     objective_ : float
@@ -316,7 +317,7 @@ class SPL(PosteriorMixin, StructureLearner):
         active = state.s != 0
         self.edges_ = relabel(edges, order)
         self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
-        self.scale_, self.solver_ = scale, path.name
+        self.scale_, self.gamma_, self.solver_ = scale, problem.gamma, path.name
         self._describe_posterior(problem, state, order, Y.n_features)
         self.n_evaluations_ = result.n_evaluations
         self.objective_error_, self.optimality_gap_ = result.objective_error, result.gap
@@ -419,13 +420,13 @@ class SPL(PosteriorMixin, StructureLearner):
         share = len(self.components_) / 2 * self._edge_share
         s = maximise_edgewise(np.full(phi.shape, share), phi, slack, upper=upper)
         pull = np.einsum("ik,ikj->ij", s, self.embedding_[index].astype(np.float64))
-        total = 4 * s.sum(axis=1, keepdims=True) + self.gamma + 1
-        return (4 * pull + self.gamma * projected) / total
+        total = 4 * s.sum(axis=1, keepdims=True) + self.gamma_ + 1
+        return (4 * pull + self.gamma_ * projected) / total
 
     def _reconstruction(self) -> Floats:
         """Skeleton per unit of embedding, times Wᵀ; fitted by least squares when γ = 0."""
-        if self.gamma > 0:
-            return (self.gamma + 1) / self.gamma * self.components_
+        if self.gamma_ > 0:
+            return (self.gamma_ + 1) / self.gamma_ * self.components_
         return linalg.lstsq(self.embedding_, self.skeleton_)[0] @ self.components_
 
 

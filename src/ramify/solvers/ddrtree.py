@@ -130,8 +130,8 @@ def update_embedding(
     the fourth value returned.
     """
     d = C.shape[1]
-    held, counts = hold_unused(C, R.counts, edges, lam / gamma, weights)
-    solve_M = centre_solver(R, counts, edges, lam, gamma, weights)
+    held, counts, is_connected = hold_unused(C, R.counts, edges, lam / gamma, weights)
+    solve_M = centre_solver(R, counts, edges, lam, gamma, weights, is_connected=is_connected)
     solved: list[Floats] = []
 
     def apply(V: Floats, accuracy: float) -> Floats:
@@ -154,8 +154,10 @@ def update_embedding(
 
 def hold_unused(
     C: Floats, counts: Floats, edges: Ints, weight: float, weights: Floats | None
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, bool]:
     """Where to hold centres that nothing pulls, and counts with which M is invertible.
+
+    Third, whether the edges hold everything together that they pull at.
 
     A part of the graph that no sample uses is drawn together at its mean, which costs nothing,
     and stays there in the data space, as seen along the new axes. Samples may also use a part
@@ -166,14 +168,15 @@ def hold_unused(
     else:
         n_parts, part = connected_components(adjacency(edges, len(C)), directed=False)
     if n_parts == 1:
-        return np.zeros_like(C), counts
+        return np.zeros_like(C), counts, True
     size = np.bincount(part)
     used = np.bincount(part, counts)
     unused = (used == 0)[part]
     mean = np.column_stack([np.bincount(part, column) for column in C.T]) / size[:, np.newaxis]
     stiffness = weight * np.max(1.0 if weights is None else weights, initial=0.0)
     loose = np.where(used < MIN_PULL * stiffness * size, MIN_PULL * stiffness, 0.0)
-    return unused[:, np.newaxis] * mean[part], counts + np.where(unused, 1.0, loose[part])
+    held = unused[:, np.newaxis] * mean[part]
+    return held, counts + np.where(unused, 1.0, loose[part]), weight == 0
 
 
 def centre_solver(
@@ -183,6 +186,8 @@ def centre_solver(
     lam: float,
     gamma: float,
     weights: Floats | None = None,
+    *,
+    is_connected: bool = True,
 ) -> Callable[[Floats, Floats | None, float], Floats]:
     """Map (B, guess, accuracy) ↦ M⁻¹B.
 
@@ -194,13 +199,13 @@ def centre_solver(
     n_centers, diagonal = len(counts), (1 + gamma) / gamma * counts
     weight = (1 + gamma) / gamma * lam / gamma
     s = np.ones(len(edges)) if weights is None else weights
-    if len(edges) >= n_centers - 1:
+    if is_connected:
         graph = weight * laplacian(edges, n_centers, s) + sparse.diags_array(diagonal)
 
         def apply_M(V: Floats) -> Floats:
             return graph @ V - R.overlap(V)
     else:
-        # Every part of a forest is held in its place by its samples. Their weight is lost beside a
+        # Every part of the graph is held in its place by its samples. Their weight is lost beside a
         # large λ in the sums of a matrix, but not where differences are taken first.
         D, pull = incidence(edges, n_centers), (weight * s)[:, np.newaxis]
 
@@ -214,7 +219,7 @@ def centre_solver(
         M[i, j] -= weight * s
         M[j, i] -= weight * s
         factor = linalg.cho_factor(M, overwrite_a=True)
-        if len(edges) >= n_centers - 1:
+        if is_connected:
             return lambda B, guess, accuracy: linalg.cho_solve(factor, B)
 
         def solve(B: Floats, guess: Floats | None, accuracy: float) -> Floats:
