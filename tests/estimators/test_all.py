@@ -14,9 +14,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 import ramify.rows
@@ -342,6 +343,27 @@ def test_an_interrupted_fit_leaves_the_earlier_one_as_it_was(estimator, X):
     with pytest.raises(KeyboardInterrupt):
         model.set_params(callback=interrupt).fit(2 * X[:50])
     np.testing.assert_array_equal(model.transform(np.vstack([X[:5], fresh])), before)
+
+
+def test_a_refused_fit_leaves_the_earlier_one_as_it_was(estimator, X):
+    """Also where the refusal comes after the number of features was counted."""
+    model = estimator.fit(X)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="n_components=7 must be at most"):
+        model.set_params(n_components=7).fit(X[:, :4])
+    changed = {name for name, value in vars(model).items() if value is not before.get(name)}
+    assert changed <= {"n_components"}
+    new = clone(model)
+    with pytest.raises(ValueError, match="n_components=7 must be at most"):
+        new.fit(X[:, :4])
+    with pytest.raises(NotFittedError, match="is not fitted yet"):
+        check_is_fitted(new)
+
+
+def test_warnings_point_at_the_line_that_fits(X):
+    with pytest.warns(ConvergenceWarning) as caught:
+        DRTree(max_iter=1).fit(X)
+    assert caught[0].filename == __file__
 
 
 def test_verbose_reports_on_stderr_and_silence_is_silent(estimator, X, capsys):

@@ -1,11 +1,12 @@
 """What the three estimators share: input, output types, known rows, and the way back."""
 
+import functools
 import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -43,11 +44,28 @@ from ..structures import NAMES, Graph
 from ._progress import finish, reporter
 
 Result = TypeVar("Result", bound=SolverResult)
+Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # Rows per block of a transform.
 BLOCK = 8192
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """A fit that fails, or is interrupted, leaves the estimator as it was."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, guarded)
 
 
 class StructureLearner(
@@ -274,7 +292,7 @@ class StructureLearner(
         except KeyboardInterrupt:
             finish(name, self.verbose, "was interrupted")
             raise
-        except ValueError:
+        except Exception:
             finish(name, self.verbose, "failed")
             raise
         self.n_iter_ = result.n_iter
@@ -291,7 +309,7 @@ class StructureLearner(
                 f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
                 f"{remedy}.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return result
 

@@ -21,7 +21,7 @@ from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
 from ..structures import FixedGraph, as_structure, in_order
-from ._base import STRUCTURES, StructureLearner
+from ._base import STRUCTURES, StructureLearner, all_or_nothing
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
@@ -216,6 +216,7 @@ class DDRTree(StructureLearner):
         self.verbose = verbose
         self.callback = callback
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the embedding, the centres and their graph.
 

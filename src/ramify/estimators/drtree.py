@@ -15,7 +15,7 @@ from ..rows import canonical_order
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
 from ..structures import as_structure, in_order
-from ._base import STRUCTURES, StructureLearner
+from ._base import STRUCTURES, StructureLearner, all_or_nothing
 
 
 class DRTree(StructureLearner):
@@ -165,6 +165,7 @@ class DRTree(StructureLearner):
         self.verbose = verbose
         self.callback = callback
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the embedding and its graph.
 

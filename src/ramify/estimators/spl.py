@@ -31,7 +31,7 @@ from ..solvers.spl import (
     without_zero_distances,
 )
 from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
-from ._base import StructureLearner
+from ._base import StructureLearner, all_or_nothing
 from ._posterior import PosteriorMixin
 
 
@@ -248,6 +248,7 @@ class SPL(PosteriorMixin, StructureLearner):
         self.verbose = verbose
         self.callback = callback
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, neighbors: Sparse | None = None) -> Self:
         """Learn the posterior, its graph and the projection.
 
@@ -397,7 +398,7 @@ class SPL(PosteriorMixin, StructureLearner):
             f"with scale={self.scale!r} only neighbours nearer than about {reach:.3g} can be held "
             f"together, and the nearest are {nearest:.3g} apart; {remedy}.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
     def _nodes(self) -> tuple[Floats, Floats]:
