@@ -113,6 +113,8 @@ def spl_sketch(
         moved = weight * (s - average)
         average = average + moved
         curvature = problem.n_components / 2 * estimate.resistance**2 + 1 / problem.slack
+        if spread is not None:
+            curvature += problem.gamma**2 / 4 * spread * estimate.resistance
         change = float(curvature @ moved**2) / 2 / gap_scale(problem, average, estimate.logdet)
         converged = tol > 0 and change <= max(tol, MIN_TOL)
         if converged:
