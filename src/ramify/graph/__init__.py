@@ -4,7 +4,6 @@ from .branches import BranchCount, count_branches
 from .graph_solve import graph_solver
 from .laplacian import adjacency, incidence, laplacian, squared_distances
 from .spanning_tree import euclidean_spanning_tree
-from .tree_solve import tree_solver
 
 __all__ = [
     "BranchCount",
@@ -15,5 +14,4 @@ __all__ = [
     "incidence",
     "laplacian",
     "squared_distances",
-    "tree_solver",
 ]

@@ -16,7 +16,7 @@ def graph_solver(
 ) -> Callable[[Floats], Floats]:
     """Factorise P = L + diag(diagonal); return the map B ↦ P⁻¹B.
 
-    A graph without cycles is eliminated exactly and in linear time (`tree_solver`), any other
+    A graph without cycles is eliminated exactly and in linear time (`forest_solver`), any other
     by SciPy's sparse factorisation, nodes of few neighbours first.
 
     Parameters

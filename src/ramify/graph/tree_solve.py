@@ -10,36 +10,6 @@ from .._typing import Floats, Ints
 from .laplacian import adjacency
 
 
-def tree_solver(
-    edges: Ints, weight: float | Floats, diagonal: Floats
-) -> Callable[[Floats], Floats]:
-    """Factorise P = L + diag(diagonal) over a tree or a forest; return the map B ↦ P⁻¹B.
-
-    A node is eliminated after all of its children, so that the factor has exactly one
-    off-diagonal entry per edge: nothing fills in. Nothing is subtracted either, so that no
-    digits are lost however large the weights.
-
-    Parameters
-    ----------
-    edges : array of shape (n_edges, 2)
-        The edges of a graph without cycles.
-    weight : float or array of shape (n_edges,)
-        Non-negative weight of every edge, or of each.
-    diagonal : array of shape (n_nodes,)
-        Non-negative, with at least one positive entry in every part of the graph that
-        edges of positive weight hold together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.graph import tree_solver
-    >>> solve = tree_solver(np.array([[0, 1], [1, 2]]), 2.0, np.ones(3))
-    >>> solve(np.array([[1.0], [1.0], [1.0]])).ravel()  # L1 = 0
-    array([1., 1., 1.])
-    """
-    return forest_solver(root_forest(edges, weight, len(diagonal)), diagonal)
-
-
 class RootedForest(NamedTuple):
     """A forest with a root in each of its trees; in any other graph, one that spans it."""
 
@@ -58,7 +28,20 @@ def root_forest(edges: Ints, weight: float | Floats, n_nodes: int) -> RootedFore
 
 
 def forest_solver(forest: RootedForest, diagonal: Floats) -> Callable[[Floats], Floats]:
-    """The map of `tree_solver`, for nodes that are in order already."""
+    """Factorise P = L + diag(diagonal) over a forest; return the map B ↦ P⁻¹B.
+
+    A node is eliminated after all of its children, so that the factor has exactly one
+    off-diagonal entry per edge: nothing fills in. Nothing is subtracted either, so that no
+    digits are lost however large the weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.tree_solve import forest_solver, root_forest
+    >>> solve = forest_solver(root_forest(np.array([[0, 1], [1, 2]]), 2.0, 3), np.ones(3))
+    >>> solve(np.array([[1.0], [1.0], [1.0]])).ravel()  # L1 = 0
+    array([1., 1., 1.])
+    """
     order, parent, weight, _ = forest
     excess = np.array(diagonal, dtype=np.float64)
     eliminate(order, parent, weight, excess)
