@@ -39,7 +39,8 @@ def tree_distances(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> 
         along[nearer] = part[nearer] * length[e]
     # Zero would be read as no edge.
     weights = np.maximum(length, np.finfo(float).tiny)
-    graph = sparse.csr_array((weights, edges.T), shape=(len(nodes),) * 2)
+    # Old versions of SciPy's graph routines take indices of 32 bits only.
+    graph = sparse.csr_array((weights, edges.astype(np.int32).T), shape=(len(nodes),) * 2)
     between = dijkstra(graph, directed=False)
     ends = [(edges[where, 0], along), (edges[where, 1], length[where] - along)]
     through = [

@@ -50,7 +50,7 @@ def test_score_is_the_density_of_the_mixture_of_the_nodes(model, make):
 
 
 def test_score_of_a_sparse_matrix_needs_no_dense_one():
-    X = sparse.random_array((300, 20_000), density=1e-3, format="csr", rng=0)
+    X = sparse.random(300, 20_000, density=1e-3, format="csr", random_state=0)
     model = DRTree(max_iter=2, tol=0).fit(X[:200])
     tracemalloc.start()
     score = held_out_log_likelihood(model, X[200:])

@@ -168,6 +168,7 @@ def renumber(problem: SPLProblem) -> Renumbered:
     rank = np.empty(n, dtype=np.intp)
     rank[along] = np.arange(n)
     graph = sparse.csr_matrix(adjacency(rank[problem.edges], n))
+    graph.sort_indices()  # SciPy visits neighbours in the order in which they are stored
     samples = along[reverse_cuthill_mckee(graph, symmetric_mode=True)]
     rank[samples] = np.arange(n)
     ends = np.sort(rank[problem.edges], axis=1)
