@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 import ramify.memory
 import ramify.rows
 from ramify import SPL, DDRTree, DRTree
-from ramify.estimators.ddrtree import directions_around
+from ramify.estimators.ddrtree import spread_around
 from ramify.graph import count_branches
 
 from .. import oracles
@@ -206,7 +206,7 @@ def test_directions_are_counted_by_the_spread_in_each(n_points, n_centers, n_dim
     nearest = np.argsort(squared, axis=1)[:, 1 if n_centers == n_points else 0]
     variances = np.linalg.svd(Z - C[nearest], compute_uv=False) ** 2
     expected = variances.sum() ** 2 / (variances**2).sum()
-    assert directions_around(Z, C) == pytest.approx(expected, rel=1e-9)
+    assert spread_around(Z, C)[1] == pytest.approx(expected, rel=1e-9)
     assert 1 - 1e-9 <= expected <= min(n_dims, n_points) + 1e-9
 
 

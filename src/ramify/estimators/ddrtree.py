@@ -85,7 +85,7 @@ class DDRTree(StructureLearner):
         mean squared distance, in the principal components that the fit starts from, of the
         samples to their nearest starting centre (`spread_around`); with one centre per sample,
         to the nearest other sample. The share is that of one of the directions in which they
-        spread (`directions_around`), at most half: the noise of many components would add up to
+        spread, at most half: the noise of many components would add up to
         a width that draws the tree into a point.
     assignment : "soft" or "hard", default="soft"
         "hard" gives every sample to its nearest centre (`op:dimred-kmeans-tree`); ``sigma`` is
@@ -318,11 +318,9 @@ class DDRTree(StructureLearner):
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
-            n_jobs = effective_n_jobs(self.n_jobs)
-            # In one and two dimensions that is never more than two.
-            share = max(2.0, directions_around(Z, C, n_jobs)) if Z.shape[1] > 2 else 2.0
+            spread, directions = spread_around(Z, C, effective_n_jobs(self.n_jobs))
             # Points without any spread leave nothing to tell centres apart by.
-            return spread_around(Z, C, n_jobs) / share or 1.0
+            return spread / max(2.0, directions) or 1.0
         return float(self.sigma)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
@@ -347,12 +345,17 @@ class DDRTree(StructureLearner):
         return Z
 
 
-def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
-    """Mean squared distance of points to the nearest centre that stands without them.
+def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> tuple[float, float]:
+    """How far points spread around the centres, and in how many directions.
 
-    A centre is the mean of the m points nearest to it; without one of them it would be m/(m−1)
+    First, the mean squared distance to the nearest centre that stands without the point. A
+    centre is the mean of the m points nearest to it; without one of them it would be m/(m−1)
     times as far from that point. For many points per centre this is the plain mean squared
     distance to the nearest centre; for one point per centre, to the nearest other point.
+
+    Second, Tr(G)²/Tr(G²) for the covariance G of the differences to the nearest centre, that of
+    another point where every point has its own: D for equal spread in D directions, near 1 if
+    one direction outweighs the others.
 
     Examples
     --------
@@ -360,36 +363,19 @@ def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
     >>> from ramify.estimators.ddrtree import spread_around
     >>> points = np.array([[0.0], [1.0], [3.0]])
     >>> spread_around(points, points)  # (1 + 1 + 4)/3
-    2.0
+    (2.0, 1.0)
     """
     distance, index = KDTree(C).query(Z, k=[1, 2], workers=n_jobs)
     size = np.bincount(index[:, 0], minlength=len(C))[index[:, 0]]
     factor = np.divide(size, size - 1, out=np.full(len(Z), np.inf), where=size > 1)
     with np.errstate(invalid="ignore"):
         own = np.nan_to_num(factor * distance[:, 0], nan=np.inf)
-    return float(np.mean(np.minimum(own, distance[:, 1]) ** 2))
+    spread = float(np.mean(np.minimum(own, distance[:, 1]) ** 2))
 
-
-def directions_around(Z: Floats, C: Floats, n_jobs: int = 1) -> float:
-    """The number of directions in which points spread around the nearest centre.
-
-    Tr(G)²/Tr(G²) for the covariance G of their differences to it: D for equal spread in D
-    directions, near 1 if one direction outweighs the others. With one centre per point, the
-    nearest is that of another.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.estimators.ddrtree import directions_around
-    >>> cross = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    >>> directions_around(cross, np.zeros((1, 2))), directions_around(cross[:2], np.zeros((1, 2)))
-    (2.0, 1.0)
-    """
-    rank = 2 if len(C) == len(Z) else 1
-    apart = Z - C[KDTree(C).query(Z, k=[rank], workers=n_jobs)[1][:, 0]]
+    apart = Z - C[index[:, 1 if len(C) == len(Z) else 0]]
     G = apart @ apart.T if len(apart) < apart.shape[1] else apart.T @ apart
-    size = float(np.trace(G))
-    if size == 0:
-        return 1.0
-    G = G / size  # its squares might overflow
-    return 1 / float(np.vdot(G, G))
+    trace = float(np.trace(G))
+    if trace == 0:
+        return spread, 1.0
+    G = G / trace  # its squares might overflow
+    return spread, min(1 / float(np.vdot(G, G)), float(Z.shape[1]))

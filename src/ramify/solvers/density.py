@@ -67,6 +67,8 @@ def mixture_log_likelihood(
         options={"xatol": 1e-6},
     )
     noise = float(np.exp(best.x))
+    if len(squared) == len(projected):
+        return logs(noise, squared), noise
     blocks = [slice(start, start + step) for start in range(0, len(projected), step)]
     likelihood = [
         logs(noise, squared_distances_to(nodes, projected[rows], across[rows])) for rows in blocks
