@@ -281,7 +281,7 @@ class Trajectory:
         n_given = sum(given is not None for given in (node, sample, labels))
         if n_given > 1 or (labels is None) != (value is None):
             raise ValueError(
-                "rooted takes one of node=…, sample=…, or labels=… with value=…; leave out the rest."
+                "rooted takes one of node=…, sample=…, or labels=… with value=…, not several."
             )
         n_nodes, names = len(self._base.nodes), self._names
         roots: list[Root] = []
