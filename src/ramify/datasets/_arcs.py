@@ -60,20 +60,31 @@ def on_arcs(arcs: Arcs, edge: Ints, position: Floats) -> Floats:
     return points
 
 
-def drawn(arcs: Arcs) -> tuple[Floats, ...]:
+def drawn(arcs: Arcs, n_points: int | None = None) -> tuple[Floats, ...]:
     """Points along each branch, to be joined by lines."""
-    t = np.linspace(0, 1, N_DRAWN if arcs.angle else 2)
+    t = np.linspace(0, 1, n_points or (N_DRAWN if arcs.angle else 2))
     edges = range(len(arcs.lengths))
     return tuple(on_arcs(arcs, np.full(len(t), edge), t) for edge in edges)
 
 
 def milestones_of(arcs: Arcs, tree: Topology) -> Floats:
-    """Points of the nodes: the ends of the branches, and the beginning of those at the root."""
+    """Points of the nodes: the beginnings and ends of the branches."""
     n_edges, n_features = arcs.start.shape
     points = np.zeros((tree.n_nodes, n_features))
+    points[tree.edges[:, 1]] = on_arcs(arcs, *_ends(n_edges))
     points[tree.edges[:, 0]] = arcs.start
-    points[tree.edges[:, 1]] = on_arcs(arcs, np.arange(n_edges), np.ones(n_edges))
     return points
+
+
+def join(arcs: Arcs, tree: Topology) -> Arcs:
+    """The same branches, each beginning where the one before it ends; the root is the origin."""
+    ends, joined = np.zeros((tree.n_nodes, arcs.start.shape[1])), arcs.start.copy()
+    steps = on_arcs(arcs._replace(start=0 * joined), *_ends(len(joined)))
+    for e in tree.outwards:
+        start, end = tree.edges[e]
+        joined[e] = ends[start]
+        ends[end] = ends[start] + steps[e]
+    return arcs._replace(start=joined)
 
 
 def lay_out(
@@ -88,19 +99,18 @@ def lay_out(
     n_directions = 2 * n_edges if angle else n_edges
     shape = (n_edges, n_features)
     arcs = Arcs(np.zeros(shape), np.zeros(shape), np.zeros(shape), lengths, angle)
-    are_orthogonal = n_directions <= n_features
-    if are_orthogonal:
+    if n_directions <= n_features:
         directions = np.linalg.qr(rng.standard_normal((n_features, n_directions)))[0].T
         arcs.along[:] = directions[:n_edges]
         arcs.across[:] = directions[n_edges:] if angle else 0.0
+        return join(arcs, tree)
     ends, laid = np.zeros((tree.n_nodes, n_features)), np.empty((0, n_features))
     for e in tree.outwards:
         start, end = tree.edges[e]
         arcs.start[e] = ends[start]
-        if not are_orthogonal:
-            arcs.along[e], arcs.across[e], stations = _clearest(rng, arcs, e, laid)
-            laid = np.vstack([laid, stations])
-        ends[end] = on_arcs(arcs, np.array([e]), np.ones(1))[0]
+        arcs.along[e], arcs.across[e], stations = _clearest(rng, arcs, e, laid)
+        ends[end] = stations[-1]
+        laid = np.vstack([laid, stations])
     return arcs
 
 
@@ -128,3 +138,8 @@ def _clearest(
         clearance = cdist(points, laid).min(axis=1) / STATIONS[station]
         best = int(clearance.reshape(n, -1).min(axis=1).argmax())
     return along[best], across[best], points[candidate == best]
+
+
+def _ends(n_edges: int) -> tuple[Ints, Floats]:
+    """The places at the ends of all branches."""
+    return np.arange(n_edges), np.ones(n_edges)

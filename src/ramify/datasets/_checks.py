@@ -29,21 +29,27 @@ def check_number(
     return float(value)
 
 
-def check_per_branch(
-    value: Any, name: str, n_edges: int, low: float, high: float = np.inf, *, is_open: bool = False
+def check_each(
+    value: Any,
+    name: str,
+    n: int,
+    low: float,
+    high: float = np.inf,
+    *,
+    is_open: bool = False,
+    of: str = "branches",
 ) -> Floats:
-    """One number for all branches, or one for each of them, in their order."""
+    """One number for all branches (or what else there are n of), or one for each of them."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name}={value!r} must hold numbers; pass one for all branches, or one for each of "
-            f"the {n_edges}."
+            f"{name}={value!r} must hold numbers; pass one for all {of}, or one for each of the {n}."
         ) from error
-    if array.shape not in ((), (n_edges,)):
+    if array.shape not in ((), (n,)):
         raise ValueError(
-            f"{name} has shape {array.shape}, but there are {n_edges} branches; pass one number "
-            "for all of them, or one for each, in the order of the edges."
+            f"{name} has shape {array.shape}, but there are {n} {of}; pass one number for all of "
+            "them, or one for each, in their order."
         )
     wrong = ~(np.isfinite(array) & (array >= low) & (array <= high))
     if is_open:
@@ -53,7 +59,7 @@ def check_per_branch(
             f"{name} holds {array[wrong].flat[0]:g}, but each value must be "
             f"{_range(low, high, is_open)}."
         )
-    return np.broadcast_to(array, n_edges).copy()
+    return np.broadcast_to(array, n).copy()
 
 
 def _range(low: float, high: float, is_open: bool) -> str:

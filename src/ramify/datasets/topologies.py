@@ -34,11 +34,11 @@ TOPOLOGIES: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 class Topology(NamedTuple):
-    """A rooted tree."""
+    """A rooted tree, or several with one root each."""
 
     n_nodes: int
     edges: Ints  # (n_edges, 2): away from the root
-    root: int
+    root: int | Ints
     outwards: Ints  # (n_edges,): the edges, each after the one that leads to it
 
 
