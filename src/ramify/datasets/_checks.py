@@ -24,7 +24,8 @@ def check_number(
 ) -> float:
     """A finite number from low (not itself if open) to high."""
     is_real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_real and low <= value <= high and np.isfinite(value)) or (is_open and value == low):
+    largest = min(high, float(np.finfo(float).max))
+    if not (is_real and low <= value <= largest) or (is_open and value == low):
         raise ValueError(f"{name}={value!r} must be {_range(low, high, is_open)}.")
     return float(value)
 
@@ -42,9 +43,10 @@ def check_each(
     """One number for all branches (or what else there are n of), or one for each of them."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"{name}={value!r} must hold numbers; pass one for all {of}, or one for each of the {n}."
+            f"{name}={value!r} must hold numbers; pass one for all {of}, or one for each of "
+            f"the {n}."
         ) from error
     if array.shape not in ((), (n,)):
         raise ValueError(
@@ -62,9 +64,18 @@ def check_each(
     return np.broadcast_to(array, n).copy()
 
 
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} must be True or False; pass one of these.")
+    return bool(value)
+
+
 def _range(low: float, high: float, is_open: bool) -> str:
-    if high < np.inf:
-        return f"a number from {low:g} to {high:g}"
+    """The numbers that are allowed, and one of them."""
     if is_open:
-        return f"a finite number above {low:g}"
-    return f"a finite number of at least {low:g}"
+        end = f" to {high:g}" if high < np.inf else ""
+        return f"a finite number above {low:g}{end}; pass 1, for instance"
+    if high < np.inf:
+        return f"a number from {low:g} to {high:g}; pass 0, for instance"
+    return f"a finite number of at least {low:g}; pass {low:g}, for instance"

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
+from scipy.integrate import simpson
 
 from .._typing import Floats, Matrix
 from .._validation import check_count
 from ..graph.placement import Placement
 from ._arcs import Arcs, drawn, join, milestones_of, on_arcs
-from ._checks import check_each, check_number, check_rng
+from ._checks import check_each, check_flag, check_number, check_rng
 from ._simulated import Simulated, draw_places, with_truth
 from .topologies import Topology, check_topology
 from .trees import check_lengths, check_sampling
@@ -117,14 +118,18 @@ def make_cells(
     half = check_number(dropout, "dropout", 0)
     library_sd = check_number(library_sd, "library_sd", 0, 3)
     kind = _check_dtype(dtype)
+    sparse = check_flag(sparse, "sparse")
+    keep = not sparse if keep_means is None else check_flag(keep_means, "keep_means")
     rng = check_rng(random_state)
     length = check_lengths(rng, lengths, len(tree.edges))
     weight, slope = check_sampling(weights, gradient, length)
 
     arcs = _programmes(rng, tree, length, n_genes, angle, share)
     base = rng.standard_normal(n_genes)
-    base += np.log(mean_count) - _log_average(arcs, base)
     curve = tuple(np.exp(base + points) for points in drawn(arcs, N_DRAWN))
+    factor = mean_count / _average(curve, length)
+    curve = tuple(factor * points for points in curve)
+    base += np.log(factor)
     largest = max(points.max() for points in curve)
     if largest > LARGEST_MEAN:
         raise ValueError(
@@ -134,7 +139,6 @@ def make_cells(
     edge, position = draw_places(rng, n_samples, weight, slope)
     sizes = np.exp(library_sd * rng.standard_normal(n_samples) - library_sd**2 / 2)
 
-    keep = not sparse if keep_means is None else keep_means
     clean = np.empty((n_samples, n_genes)) if keep else None
     dense = None if sparse else np.empty((n_samples, n_genes), dtype=kind)
     blocks = []
@@ -196,10 +200,10 @@ def _programmes(
     return arcs
 
 
-def _log_average(arcs: Arcs, base: Floats) -> float:
-    """Logarithm of the mean expression, averaged over the genes and over the tree."""
-    averages = [np.exp(base + points).mean() for points in drawn(arcs, N_DRAWN)]
-    return float(np.log(np.average(averages, weights=arcs.lengths)))
+def _average(curve: tuple[Floats, ...], lengths: Floats) -> float:
+    """Mean over genes and over the tree, by Simpson's rule along each branch."""
+    averages = [simpson(points.mean(axis=1), dx=1 / (N_DRAWN - 1)) for points in curve]
+    return float(np.average(averages, weights=lengths))
 
 
 def _draw_counts(rng: np.random.Generator, means: Floats, spread: Floats, half: float) -> Floats:

@@ -8,8 +8,8 @@ import numpy as np
 from .._typing import Floats
 from .._validation import check_count
 from ..graph.placement import Placement
-from ._arcs import Arcs, drawn, lay_out, milestones_of, on_arcs
-from ._checks import check_number, check_each, check_rng
+from ._arcs import N_DRAWN, Arcs, drawn, lay_out, milestones_of, on_arcs
+from ._checks import check_each, check_number, check_rng
 from ._simulated import Simulated, add_noise, draw_places, with_truth
 from .topologies import Topology, check_topology
 
@@ -35,7 +35,7 @@ def make_tree(
     orthonormal, and turned at random, if there are as many features as branches (twice as many if
     they bend): then no two of them meet except at their fork. With fewer features each branch
     takes, of 32 random directions, the one that keeps it clearest of the branches before it (of
-    fewer in a tree of more than 300 branches); in the plane, those of a large tree can cross.
+    fewer, if there are more than 300 branches); in the plane, those of a large tree can cross.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def make_forest(
 ) -> Simulated:
     """Simulate points along several unconnected trees, with Gaussian noise.
 
-    Each tree is that of ``make_tree``. Their roots are on a line in a random direction, so far
-    apart that no two trees come nearer to each other than `separation`.
+    Each tree is that of ``make_tree``. They are lined up in a random direction: between one tree
+    and the next is a slab of space, `separation` wide, without a true curve in it.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def make_forest(
     topologies : sequence, default=("bifurcation", "linear")
         A topology for each tree, as in ``make_tree``.
     separation : float, default=1
-        Least distance between the true curves of two trees.
+        Width of the slab between a tree and the next.
     lengths, weights, gradient : optional
         As in ``make_tree``; the branches are those of the first tree, then those of the second, …
     curvature, noise, random_state : optional
@@ -142,11 +142,10 @@ def make_forest(
         lay_out(rng, tree, length[first:last], n_features, angle)
         for tree, first, last in zip(trees, bounds[:-1], bounds[1:], strict=True)
     ]
-    # A tree lies in the ball around its root whose radius is the longest way from there.
-    reach = np.array([_reach(tree, part) for tree, part in zip(trees, parts, strict=True)])
-    offset = np.append(0.0, np.cumsum(reach[:-1] + gap + reach[1:]))
     direction = rng.standard_normal(n_features)
     direction /= np.linalg.norm(direction)
+    low, high = np.array([_extent(part, direction) for part in parts]).T
+    offset = np.append(0.0, np.cumsum(high[:-1] + gap - low[1:]))
     arcs = Arcs(
         np.vstack([part.start + x * direction for part, x in zip(parts, offset, strict=True)]),
         np.vstack([part.along for part in parts]),
@@ -244,13 +243,16 @@ def _sampled(
     )
 
 
-def _reach(tree: Topology, arcs: Arcs) -> float:
-    """Length of the longest way from the root."""
-    depth = np.zeros(tree.n_nodes)
-    for e in tree.outwards:
-        start, end = tree.edges[e]
-        depth[end] = depth[start] + arcs.lengths[e]
-    return float(depth.max())
+def _extent(arcs: Arcs, direction: Floats) -> tuple[float, float]:
+    """Bounds of the coordinate of all branches in a direction.
+
+    Between two of the drawn points an arc leaves the line that joins them by no more than
+    r(1 − cos(δ/2)), with its radius r and the angle δ between them.
+    """
+    along = np.concatenate([points @ direction for points in drawn(arcs)])
+    delta = arcs.angle / (N_DRAWN - 1)
+    bulge = arcs.lengths.max() / arcs.angle * (1 - np.cos(delta / 2)) if arcs.angle else 0.0
+    return float(along.min() - bulge), float(along.max() + bulge)
 
 
 def check_features(n_features: Any) -> int:
