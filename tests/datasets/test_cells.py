@@ -103,6 +103,8 @@ def test_mean_expression_is_as_asked_over_the_tree(mean_count):
     error = per_cell.std() / np.sqrt(len(per_cell))
     assert abs(per_cell.mean() - mean_count) < 5 * error
     assert error < 0.01 * mean_count
+    # Genes differ by a log-normal factor: the standard error of σ is 1/√120, 0.09.
+    assert abs(np.log(made.clean.mean(axis=0)).std() - 1) < 0.4
 
 
 def test_sparse_counts_are_the_dense_ones():
@@ -145,7 +147,7 @@ def test_sparse_counts_never_have_a_dense_copy():
         ({"n_genes": 5}, "n_genes=5 must be at least twice the number of branches, 6"),
         ({"topology": "oak"}, "topology='oak' must be one of"),
         ({"curvature": -1}, "curvature=-1 must be a number from 0 to 3.14159"),
-        ({"responding": 0}, "responding=0 must be a finite number above 0 to 1"),
+        ({"responding": 0}, "responding=0 must be a finite number above 0 and at most 1"),
         ({"mean_count": 0}, "mean_count=0 must be a finite number above 0"),
         ({"mean_count": 1e15}, r"mean_count=1e\+15 gives a gene of mean"),
         ({"mean_count": 1e4, "dtype": np.int8}, "is above 127, the largest of dtype=int8"),

@@ -210,7 +210,7 @@ def test_uneven_sampling_follows_weights_and_gradients():
 
 
 def test_a_forest_has_a_root_and_a_gap_for_each_tree():
-    topologies = ["binary", "linear", [-1, 0, 1, 1], "linear"]
+    topologies = ["binary", "linear", [1, -1, 1, 1], "linear"]
     for n_features, curvature in ((2, 0.0), (2, 2.0), (30, 1.0)):
         made = make_forest(
             400,
@@ -225,7 +225,7 @@ def test_a_forest_has_a_root_and_a_gap_for_each_tree():
         graph = nx.Graph(truth.edges.tolist())
         trees = [sorted(c) for c in nx.connected_components(graph)]
         assert [len(tree) for tree in trees] == [8, 2, 4, 2]
-        assert made.root.tolist() == [tree[0] for tree in trees]
+        assert made.root.tolist() == [0, 8, 10 + 1, 14]
         assert [made.names[r] for r in made.root] == ["root 1", "root 2", "root 3", "root 4"]
         tree_of = np.repeat(np.arange(4), [8, 2, 4, 2])[truth.edges[truth.edge, 0]]
         for a in range(4):

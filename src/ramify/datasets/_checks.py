@@ -6,6 +6,10 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
+from .._validation import check_count
+
+# Lengths of branches when none are given: uniform between these.
+LENGTHS = (0.7, 1.3)
 
 
 def check_rng(random_state: Any) -> np.random.Generator:
@@ -71,10 +75,41 @@ def check_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
+def check_features(n_features: Any) -> int:
+    """At least a plane."""
+    if check_count(n_features, "n_features") < 2:
+        raise ValueError(
+            f"n_features={n_features} must be at least 2, for branches to leave a line; pass 2 or "
+            "more."
+        )
+    return int(n_features)
+
+
+def check_space(n_features: Any, curvature: Any) -> tuple[int, float]:
+    """Number of dimensions, and the angle by which branches turn."""
+    return check_features(n_features), check_number(curvature, "curvature", 0, np.pi)
+
+
+def check_lengths(rng: np.random.Generator, lengths: Any, n_edges: int) -> Floats:
+    """Lengths as given, or random ones."""
+    if lengths is None:
+        return rng.uniform(*LENGTHS, size=n_edges)
+    return check_each(lengths, "lengths", n_edges, 0, is_open=True)
+
+
+def check_sampling(weights: Any, gradient: Any, lengths: Floats) -> tuple[Floats, Floats]:
+    """Relative numbers of samples of the branches, and the slopes of the density along them."""
+    n_edges = len(lengths)
+    weight = lengths if weights is None else check_each(weights, "weights", n_edges, 0)
+    if not weight.any():
+        raise ValueError("weights are all 0, but at least one must be positive; raise one of them.")
+    return weight, check_each(gradient, "gradient", n_edges, -1, 1)
+
+
 def _range(low: float, high: float, is_open: bool) -> str:
     """The numbers that are allowed, and one of them."""
     if is_open:
-        end = f" to {high:g}" if high < np.inf else ""
+        end = f" and at most {high:g}" if high < np.inf else ""
         return f"a finite number above {low:g}{end}; pass 1, for instance"
     if high < np.inf:
         return f"a number from {low:g} to {high:g}; pass 0, for instance"

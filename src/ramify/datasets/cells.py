@@ -10,10 +10,16 @@ from .._typing import Floats, Matrix
 from .._validation import check_count
 from ..graph.placement import Placement
 from ._arcs import Arcs, drawn, join, milestones_of, on_arcs
-from ._checks import check_each, check_flag, check_number, check_rng
+from ._checks import (
+    check_each,
+    check_flag,
+    check_lengths,
+    check_number,
+    check_rng,
+    check_sampling,
+)
 from ._simulated import Simulated, draw_places, with_truth
 from .topologies import Topology, check_topology
-from .trees import check_lengths, check_sampling
 
 # Counts at a time.
 BLOCK = 2**21
@@ -46,8 +52,8 @@ def make_cells(
 
     The logarithm of the mean expression is on a tree of arcs, as in ``make_tree``, so that every
     gene changes smoothly along a branch and continuously at a fork; where a branch bends, a
-    gene can rise and fall again. On each branch a random part of the genes responds. Genes
-    differ in expression from the beginning, by a log-normal factor with σ = 1.
+    gene can rise and fall again. On each branch a random part of the genes responds. The averages
+    of the genes over the tree differ by a log-normal factor with σ = 1.
 
     Cell i has a library of relative size :math:`s_i`, log-normal with mean 1. With the mean
     expression :math:`m_{ig}` of gene g and :math:`\mu_{ig} = s_i m_{ig}`, a count is negative
@@ -125,11 +131,11 @@ def make_cells(
     weight, slope = check_sampling(weights, gradient, length)
 
     arcs = _programmes(rng, tree, length, n_genes, angle, share)
-    base = rng.standard_normal(n_genes)
-    curve = tuple(np.exp(base + points) for points in drawn(arcs, N_DRAWN))
-    factor = mean_count / _average(curve, length)
-    curve = tuple(factor * points for points in curve)
-    base += np.log(factor)
+    level = np.exp(rng.standard_normal(n_genes))
+    level *= mean_count / level.mean()
+    curve = tuple(np.exp(points) for points in drawn(arcs, N_DRAWN))
+    level /= _averages(curve, length)
+    curve = tuple(level * points for points in curve)
     largest = max(points.max() for points in curve)
     if largest > LARGEST_MEAN:
         raise ValueError(
@@ -146,8 +152,8 @@ def make_cells(
     for first in range(0, n_samples, step):
         rows = slice(first, first + step)
         means = on_arcs(arcs, edge[rows], position[rows])
-        means += base
         np.exp(means, out=means)
+        means *= level
         if clean is not None:
             clean[rows] = means
         means *= sizes[rows, None]
@@ -162,7 +168,7 @@ def make_cells(
         tree.root,
         X=X,
         clean=clean,
-        milestones=np.exp(base + milestones_of(arcs, tree)),
+        milestones=level * np.exp(milestones_of(arcs, tree)),
         curve=curve,
         size_factors=sizes,
         description=f"simulated: negative binomial counts, with dropout, of {n_samples} cells and "
@@ -200,10 +206,10 @@ def _programmes(
     return arcs
 
 
-def _average(curve: tuple[Floats, ...], lengths: Floats) -> float:
-    """Mean over genes and over the tree, by Simpson's rule along each branch."""
-    averages = [simpson(points.mean(axis=1), dx=1 / (N_DRAWN - 1)) for points in curve]
-    return float(np.average(averages, weights=lengths))
+def _averages(curve: tuple[Floats, ...], lengths: Floats) -> Floats:
+    """Mean of each gene over the tree, by Simpson's rule along each branch."""
+    averages = [simpson(points, dx=1 / (N_DRAWN - 1), axis=0) for points in curve]
+    return np.average(averages, axis=0, weights=lengths)
 
 
 def _draw_counts(rng: np.random.Generator, means: Floats, spread: Floats, half: float) -> Floats:

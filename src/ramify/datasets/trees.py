@@ -9,12 +9,16 @@ from .._typing import Floats
 from .._validation import check_count
 from ..graph.placement import Placement
 from ._arcs import N_DRAWN, Arcs, drawn, lay_out, milestones_of, on_arcs
-from ._checks import check_each, check_number, check_rng
+from ._checks import (
+    check_features,
+    check_lengths,
+    check_number,
+    check_rng,
+    check_sampling,
+    check_space,
+)
 from ._simulated import Simulated, add_noise, draw_places, with_truth
 from .topologies import Topology, check_topology
-
-# Lengths of branches when none are given: uniform between these.
-LENGTHS = (0.7, 1.3)
 
 
 def make_tree(
@@ -253,34 +257,3 @@ def _extent(arcs: Arcs, direction: Floats) -> tuple[float, float]:
     delta = arcs.angle / (N_DRAWN - 1)
     bulge = arcs.lengths.max() / arcs.angle * (1 - np.cos(delta / 2)) if arcs.angle else 0.0
     return float(along.min() - bulge), float(along.max() + bulge)
-
-
-def check_features(n_features: Any) -> int:
-    """At least a plane."""
-    if check_count(n_features, "n_features") < 2:
-        raise ValueError(
-            f"n_features={n_features} must be at least 2, for branches to leave a line; pass 2 or "
-            "more."
-        )
-    return int(n_features)
-
-
-def check_space(n_features: Any, curvature: Any) -> tuple[int, float]:
-    """Number of dimensions, and the angle by which branches turn."""
-    return check_features(n_features), check_number(curvature, "curvature", 0, np.pi)
-
-
-def check_lengths(rng: np.random.Generator, lengths: Any, n_edges: int) -> Floats:
-    """Lengths as given, or random ones."""
-    if lengths is None:
-        return rng.uniform(*LENGTHS, size=n_edges)
-    return check_each(lengths, "lengths", n_edges, 0, is_open=True)
-
-
-def check_sampling(weights: Any, gradient: Any, lengths: Floats) -> tuple[Floats, Floats]:
-    """Relative numbers of samples of the branches, and the slopes of the density along them."""
-    n_edges = len(lengths)
-    weight = lengths if weights is None else check_each(weights, "weights", n_edges, 0)
-    if not weight.any():
-        raise ValueError("weights are all 0, but at least one must be positive; raise one of them.")
-    return weight, check_each(gradient, "gradient", n_edges, -1, 1)
