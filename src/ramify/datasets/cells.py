@@ -4,15 +4,22 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse as sp
+from scipy.integrate import simpson
 
 from .._typing import Floats, Matrix
 from .._validation import check_count
 from ..graph.placement import Placement
 from ._arcs import Arcs, drawn, join, milestones_of, on_arcs
-from ._checks import check_each, check_number, check_rng
+from ._checks import (
+    check_each,
+    check_flag,
+    check_lengths,
+    check_number,
+    check_rng,
+    check_sampling,
+)
 from ._simulated import Simulated, draw_places, with_truth
 from .topologies import Topology, check_topology
-from .trees import check_lengths, check_sampling
 
 # Counts at a time.
 BLOCK = 2**21
@@ -45,8 +52,8 @@ def make_cells(
 
     The logarithm of the mean expression is on a tree of arcs, as in ``make_tree``, so that every
     gene changes smoothly along a branch and continuously at a fork; where a branch bends, a
-    gene can rise and fall again. On each branch a random part of the genes responds. Genes
-    differ in expression from the beginning, by a log-normal factor with σ = 1.
+    gene can rise and fall again. On each branch a random part of the genes responds. The averages
+    of the genes over the tree differ by a log-normal factor with σ = 1.
 
     Cell i has a library of relative size :math:`s_i`, log-normal with mean 1. With the mean
     expression :math:`m_{ig}` of gene g and :math:`\mu_{ig} = s_i m_{ig}`, a count is negative
@@ -117,14 +124,18 @@ def make_cells(
     half = check_number(dropout, "dropout", 0)
     library_sd = check_number(library_sd, "library_sd", 0, 3)
     kind = _check_dtype(dtype)
+    sparse = check_flag(sparse, "sparse")
+    keep = not sparse if keep_means is None else check_flag(keep_means, "keep_means")
     rng = check_rng(random_state)
     length = check_lengths(rng, lengths, len(tree.edges))
     weight, slope = check_sampling(weights, gradient, length)
 
     arcs = _programmes(rng, tree, length, n_genes, angle, share)
-    base = rng.standard_normal(n_genes)
-    base += np.log(mean_count) - _log_average(arcs, base)
-    curve = tuple(np.exp(base + points) for points in drawn(arcs, N_DRAWN))
+    level = np.exp(rng.standard_normal(n_genes))
+    level *= mean_count / level.mean()
+    curve = tuple(np.exp(points) for points in drawn(arcs, N_DRAWN))
+    level /= _averages(curve, length)
+    curve = tuple(level * points for points in curve)
     largest = max(points.max() for points in curve)
     if largest > LARGEST_MEAN:
         raise ValueError(
@@ -134,7 +145,6 @@ def make_cells(
     edge, position = draw_places(rng, n_samples, weight, slope)
     sizes = np.exp(library_sd * rng.standard_normal(n_samples) - library_sd**2 / 2)
 
-    keep = not sparse if keep_means is None else keep_means
     clean = np.empty((n_samples, n_genes)) if keep else None
     dense = None if sparse else np.empty((n_samples, n_genes), dtype=kind)
     blocks = []
@@ -142,8 +152,8 @@ def make_cells(
     for first in range(0, n_samples, step):
         rows = slice(first, first + step)
         means = on_arcs(arcs, edge[rows], position[rows])
-        means += base
         np.exp(means, out=means)
+        means *= level
         if clean is not None:
             clean[rows] = means
         means *= sizes[rows, None]
@@ -158,7 +168,7 @@ def make_cells(
         tree.root,
         X=X,
         clean=clean,
-        milestones=np.exp(base + milestones_of(arcs, tree)),
+        milestones=level * np.exp(milestones_of(arcs, tree)),
         curve=curve,
         size_factors=sizes,
         description=f"simulated: negative binomial counts, with dropout, of {n_samples} cells and "
@@ -196,10 +206,10 @@ def _programmes(
     return arcs
 
 
-def _log_average(arcs: Arcs, base: Floats) -> float:
-    """Logarithm of the mean expression, averaged over the genes and over the tree."""
-    averages = [np.exp(base + points).mean() for points in drawn(arcs, N_DRAWN)]
-    return float(np.log(np.average(averages, weights=arcs.lengths)))
+def _averages(curve: tuple[Floats, ...], lengths: Floats) -> Floats:
+    """Mean of each gene over the tree, by Simpson's rule along each branch."""
+    averages = [simpson(points, dx=1 / (N_DRAWN - 1), axis=0) for points in curve]
+    return np.average(averages, axis=0, weights=lengths)
 
 
 def _draw_counts(rng: np.random.Generator, means: Floats, spread: Floats, half: float) -> Floats:

@@ -8,7 +8,7 @@ from scipy.interpolate import make_interp_spline
 from .._typing import Floats, Ints
 from .._validation import check_count
 from ..graph.placement import Placement
-from ._checks import check_number, check_rng
+from ._checks import check_flag, check_number, check_rng
 from ._curves import Curve, measure, parameters, positions
 from ._simulated import Simulated, add_noise, draw_places, with_truth
 
@@ -23,6 +23,7 @@ class Shape(NamedTuple):
     curves: tuple[Curve, ...]
     noise: float
     root: int | tuple[int, ...] = 0
+    weights: tuple[float, ...] | None = None  # of the edges; their lengths if None
     gradient: float | tuple[float, ...] = 0.0
     at_ends: float = 0.0  # the part of the samples that moves to the nearer end of its edge
 
@@ -94,6 +95,7 @@ SHAPES: dict[str, Shape] = {
         (through((0.43, 0.78), (0.2, 0.25)), through((0.2, 0.25), (0.72, 0.25))),
         noise=0.075,
         # A third of the samples at each of the three ends.
+        weights=(0.5, 0.5),
         gradient=(-2 / 3, 2 / 3),
         at_ends=0.94,
     ),
@@ -177,7 +179,8 @@ def make_shape(
     rulers = [measure(curve) for curve in shape.curves]
     lengths = np.array([ruler.lengths[-1] for ruler in rulers])
     gradient = np.broadcast_to(np.asarray(shape.gradient, dtype=float), len(lengths))
-    edge, position = draw_places(rng, n_samples, lengths, gradient)
+    weights = lengths if shape.weights is None else np.array(shape.weights)
+    edge, position = draw_places(rng, n_samples, weights, gradient)
     moves = rng.random(n_samples) < shape.at_ends
     position[moves] = np.round(position[moves])
     parameter = np.empty(n_samples)
@@ -229,8 +232,7 @@ def make_helix(
     """
     n_samples = check_count(n_samples, "n_samples")
     noise = check_number(noise, "noise", 0)
-    if not isinstance(full_turn, bool | np.bool_):
-        raise ValueError(f"full_turn={full_turn!r} must be True or False; pass one of these.")
+    full_turn = check_flag(full_turn, "full_turn")
     rng = check_rng(random_state)
     stop = 2 * np.pi if full_turn else 1.0
     shape = Shape(((0, 0) if full_turn else (0, 1),), (_helix(stop),), noise)

@@ -8,13 +8,17 @@ import numpy as np
 from .._typing import Floats
 from .._validation import check_count
 from ..graph.placement import Placement
-from ._arcs import Arcs, drawn, lay_out, milestones_of, on_arcs
-from ._checks import check_number, check_each, check_rng
+from ._arcs import N_DRAWN, Arcs, drawn, lay_out, milestones_of, on_arcs
+from ._checks import (
+    check_features,
+    check_lengths,
+    check_number,
+    check_rng,
+    check_sampling,
+    check_space,
+)
 from ._simulated import Simulated, add_noise, draw_places, with_truth
 from .topologies import Topology, check_topology
-
-# Lengths of branches when none are given: uniform between these.
-LENGTHS = (0.7, 1.3)
 
 
 def make_tree(
@@ -35,7 +39,7 @@ def make_tree(
     orthonormal, and turned at random, if there are as many features as branches (twice as many if
     they bend): then no two of them meet except at their fork. With fewer features each branch
     takes, of 32 random directions, the one that keeps it clearest of the branches before it (of
-    fewer in a tree of more than 300 branches); in the plane, those of a large tree can cross.
+    fewer, if there are more than 300 branches); in the plane, those of a large tree can cross.
 
     Parameters
     ----------
@@ -97,8 +101,8 @@ def make_forest(
 ) -> Simulated:
     """Simulate points along several unconnected trees, with Gaussian noise.
 
-    Each tree is that of ``make_tree``. Their roots are on a line in a random direction, so far
-    apart that no two trees come nearer to each other than `separation`.
+    Each tree is that of ``make_tree``. They are lined up in a random direction: between one tree
+    and the next is a slab of space, `separation` wide, without a true curve in it.
 
     Parameters
     ----------
@@ -109,7 +113,7 @@ def make_forest(
     topologies : sequence, default=("bifurcation", "linear")
         A topology for each tree, as in ``make_tree``.
     separation : float, default=1
-        Least distance between the true curves of two trees.
+        Width of the slab between a tree and the next.
     lengths, weights, gradient : optional
         As in ``make_tree``; the branches are those of the first tree, then those of the second, …
     curvature, noise, random_state : optional
@@ -142,11 +146,10 @@ def make_forest(
         lay_out(rng, tree, length[first:last], n_features, angle)
         for tree, first, last in zip(trees, bounds[:-1], bounds[1:], strict=True)
     ]
-    # A tree lies in the ball around its root whose radius is the longest way from there.
-    reach = np.array([_reach(tree, part) for tree, part in zip(trees, parts, strict=True)])
-    offset = np.append(0.0, np.cumsum(reach[:-1] + gap + reach[1:]))
     direction = rng.standard_normal(n_features)
     direction /= np.linalg.norm(direction)
+    low, high = np.array([_extent(part, direction) for part in parts]).T
+    offset = np.append(0.0, np.cumsum(high[:-1] + gap - low[1:]))
     arcs = Arcs(
         np.vstack([part.start + x * direction for part, x in zip(parts, offset, strict=True)]),
         np.vstack([part.along for part in parts]),
@@ -244,41 +247,13 @@ def _sampled(
     )
 
 
-def _reach(tree: Topology, arcs: Arcs) -> float:
-    """Length of the longest way from the root."""
-    depth = np.zeros(tree.n_nodes)
-    for e in tree.outwards:
-        start, end = tree.edges[e]
-        depth[end] = depth[start] + arcs.lengths[e]
-    return float(depth.max())
+def _extent(arcs: Arcs, direction: Floats) -> tuple[float, float]:
+    """Bounds of the coordinate of all branches in a direction.
 
-
-def check_features(n_features: Any) -> int:
-    """At least a plane."""
-    if check_count(n_features, "n_features") < 2:
-        raise ValueError(
-            f"n_features={n_features} must be at least 2, for branches to leave a line; pass 2 or "
-            "more."
-        )
-    return int(n_features)
-
-
-def check_space(n_features: Any, curvature: Any) -> tuple[int, float]:
-    """Number of dimensions, and the angle by which branches turn."""
-    return check_features(n_features), check_number(curvature, "curvature", 0, np.pi)
-
-
-def check_lengths(rng: np.random.Generator, lengths: Any, n_edges: int) -> Floats:
-    """Lengths as given, or random ones."""
-    if lengths is None:
-        return rng.uniform(*LENGTHS, size=n_edges)
-    return check_each(lengths, "lengths", n_edges, 0, is_open=True)
-
-
-def check_sampling(weights: Any, gradient: Any, lengths: Floats) -> tuple[Floats, Floats]:
-    """Relative numbers of samples of the branches, and the slopes of the density along them."""
-    n_edges = len(lengths)
-    weight = lengths if weights is None else check_each(weights, "weights", n_edges, 0)
-    if not weight.any():
-        raise ValueError("weights are all 0, but at least one must be positive; raise one of them.")
-    return weight, check_each(gradient, "gradient", n_edges, -1, 1)
+    Between two of the drawn points an arc leaves the line that joins them by no more than
+    r(1 − cos(δ/2)), with its radius r and the angle δ between them.
+    """
+    along = np.concatenate([points @ direction for points in drawn(arcs)])
+    delta = arcs.angle / (N_DRAWN - 1)
+    bulge = arcs.lengths.max() / arcs.angle * (1 - np.cos(delta / 2)) if arcs.angle else 0.0
+    return float(along.min() - bulge), float(along.max() + bulge)
