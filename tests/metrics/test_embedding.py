@@ -37,6 +37,9 @@ def test_1nn_is_the_first_of_the_nearest(points, seed):
     np.fill_diagonal(D, np.inf)
     expected = np.mean(labels[D.argmin(axis=1)] == labels)
     assert np.isclose(loo_1nn(points, labels), expected, atol=1e-12)
+    # More dimensions take another search.
+    padded = np.hstack([points, np.ones((len(points), 20))])
+    assert np.isclose(loo_1nn(padded, labels), expected, atol=1e-12)
 
 
 def test_1nn_of_many_copies_takes_little_memory():

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from .._typing import Floats, Ints
 from .._validation import check_count, check_finite
+from ..neighbors import MAX_KDTREE_DIM
 
 # Distances held at a time.
 BLOCK = 2**22
@@ -33,7 +34,8 @@ def loo_1nn(embedding: Any, labels: Any) -> float:
     The part of the samples whose nearest other sample has the same label: the criterion by which
     Wang, "Probabilistic Dimensionality Reduction via Structure Learning", compares embeddings of
     labelled data. Of equally near samples the first counts; copies of a sample are samples. Memory
-    is linear in the number of samples and, in few dimensions, time about so.
+    is linear in the number of samples, and time about so; with more than 15 dimensions, time
+    grows with its square.
 
     Parameters
     ----------
@@ -64,7 +66,9 @@ def loo_1nn(embedding: Any, labels: Any) -> float:
             f"labels[{np.argmax(labels != labels)}] is NaN, but every sample must have a label; "
             "drop samples without one from labels and embedding."
         )
-    return float(np.mean(labels[_nearest_other(embedding)] == labels))
+    few = embedding.shape[1] <= MAX_KDTREE_DIM
+    nearest = _nearest_by_tree(embedding) if few else _nearest_by_blocks(embedding)
+    return float(np.mean(labels[nearest] == labels))
 
 
 def trustworthiness(X: Any, embedding: Any, n_neighbors: int = 5) -> float:
@@ -226,8 +230,13 @@ def coranking(X: Any, embedding: Any, max_neighbors: int = 100) -> CoRanking:
     return CoRanking(counts, q_nx, r_nx, lcmc, auc, k_max, float(q_nx[:k_max].mean()))
 
 
-def _nearest_other(points: Floats) -> Ints:
+def _nearest_by_blocks(points: Floats) -> Ints:
     """The nearest other point of each; of equally near ones, the first."""
+    return np.concatenate([distances.argmin(axis=1) for (distances,) in _distances(points)])
+
+
+def _nearest_by_tree(points: Floats) -> Ints:
+    """The same, by a search that spares most distances in few dimensions."""
     distinct, first, place, count = np.unique(
         points, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
@@ -243,7 +252,7 @@ def _nearest_other(points: Floats) -> Ints:
     tree = KDTree(distinct)
     while len(alone):
         k = min(k, len(distinct))
-        distance, found = tree.query(points[alone], k=range(1, k + 1))
+        distance, found = tree.query(points[alone], k=k)
         index = np.where(found == place[alone, None], len(points), first[found])
         distance[found == place[alone, None]] = np.inf
         least = distance.min(axis=1, keepdims=True)
@@ -254,16 +263,16 @@ def _nearest_other(points: Floats) -> Ints:
     return nearest
 
 
-def _distances(X: Floats, embedding: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """Distances of some rows to all, in data and embedding; a row is infinitely far from itself."""
-    step = max(1, BLOCK // len(X))
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
-        block = [cdist(points[rows], points) for points in (X, embedding)]
+def _distances(*spaces: Floats) -> Iterator[list[Floats]]:
+    """Distances of some rows to all, in each space; a row is infinitely far from itself."""
+    n_rows = len(spaces[0])
+    step = max(1, BLOCK // n_rows)
+    for start in range(0, n_rows, step):
+        block = [cdist(points[start : start + step], points) for points in spaces]
         for distances in block:
             own = np.arange(len(distances))
             distances[own, start + own] = np.inf
-        yield block[0], block[1]
+        yield block
 
 
 def _ranked(distances: Floats, k: int) -> Ints:
