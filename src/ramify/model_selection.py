@@ -344,7 +344,7 @@ def default_grid(estimator: StructureLearner, X: Any) -> Grid:
     return [
         {"lam": lam, "n_centers": [n], "sigma": [part * sigma for part in (0.3, 1.0, 3.0)]}
         for n in _numbers_of_centers(estimator, n_samples)
-        for sigma in [_automatic_sigma(estimator, X, n)]
+        for sigma in [automatic_sigma(clone(estimator).set_params(n_centers=n), X)]
     ]
 
 
@@ -354,6 +354,17 @@ def _numbers_of_centers(estimator: DDRTree, n_samples: int) -> list[Any]:
     return [*(n for n in (20, 60) if 2 * n <= n_samples), "auto"]
 
 
-def _automatic_sigma(estimator: DDRTree, X: Any, n_centers: Any) -> float:
-    model = clone(estimator).set_params(n_centers=n_centers, sigma="auto", max_iter=1, tol=0)
-    return float(model.fit(X).sigma_)
+def automatic_sigma(estimator: DDRTree, X: Any) -> float:
+    """The σ that an estimator would choose for X.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import DDRTree
+    >>> from ramify.model_selection import automatic_sigma
+    >>> X = load_iris().data
+    >>> automatic_sigma(DDRTree(random_state=0), X) == DDRTree(random_state=0).fit(X).sigma_
+    True
+    """
+    first = clone(estimator).set_params(sigma="auto", max_iter=1, tol=0, verbose=0, callback=None)
+    return float(first.fit(X).sigma_)

@@ -36,8 +36,8 @@ from .twigs import Twigs, rank_twigs
 
 # Of samples with a label, and of places equally rich in it, so many are compared.
 MOST_COMPARED = 200
-# Twigs that are no longer than this many times the noise are cut off, unless told otherwise.
-NOISE_LENGTHS = 3.0
+# Twigs and ways between forks that are shorter than this many times the noise are not believed.
+NOISE_LENGTHS = 2.0
 
 
 class Samples(NamedTuple):
@@ -112,6 +112,8 @@ class Trajectory:
         Start, end, length, times, parent and number of samples of each branch.
     samples_ : DataFrame
         What is said above of each sample, by its name.
+    estimator_ : SPL, DRTree, DDRTree or None
+        The model that the trajectory was made from.
     lineages_ : dict
         For each tip the branches that lead to it from its root, in order.
 
@@ -143,6 +145,7 @@ class Trajectory:
         positions, edges = check_geometry(tree, nodes)
         samples, labels = check_points(points, positions, names)
         self._samples = Samples(samples, labels, float(sigma), 1.0, effective_n_jobs(n_jobs))
+        self.estimator_ = None
         self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
 
     @classmethod
@@ -191,6 +194,7 @@ class Trajectory:
         self = cls.__new__(cls)
         sigma = float(getattr(model, "sigma_", 0.0))
         self._samples = Samples(samples * scale, labels, sigma, scale, effective_n_jobs(n_jobs))
+        self.estimator_ = model
         placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
         self._settle(placed, [], None)
         return self
@@ -219,7 +223,7 @@ class Trajectory:
 
     def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self:
         new = type(self).__new__(type(self))
-        new._samples = self._samples
+        new._samples, new.estimator_ = self._samples, self.estimator_
         if base is self._base:
             new._names = self._names
         new._settle(base, roots, end)
@@ -499,6 +503,38 @@ class Trajectory:
             index=index,
         )
 
+    def place(self, X: Any) -> Any:
+        """Place new samples on the graph: `project` of what the estimator makes of them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Samples with the features that the estimator was fitted to; of another cohort, say.
+
+        Returns
+        -------
+        places : DataFrame
+            As `project` returns it.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree
+        >>> from ramify.trajectory import Trajectory
+        >>> X = load_iris(as_frame=True).data
+        >>> flowers = Trajectory.from_estimator(DDRTree(random_state=0).fit(X[::2]))
+        >>> flowers.place(X[1::2]).index[:3].tolist()
+        [1, 3, 5]
+        """
+        if self.estimator_ is None:
+            raise AttributeError(
+                "place needs the estimator; make the trajectory with Trajectory.from_estimator, or "
+                "pass points in the space of the nodes to project."
+            )
+        places = self.project(np.asarray(self.estimator_.transform(X)))
+        index = getattr(X, "index", None)
+        return places if index is None or callable(index) else places.set_index(index)
+
     def _new_points(self, new_embedding: Any) -> tuple[Floats, Any]:
         """Points in units of the data, and the index of a table about them."""
         checked = check_positions(new_embedding, "new_embedding", self.nodes_.shape[1])
@@ -584,19 +620,19 @@ class Trajectory:
         min_samples: int | None = None,
         tips: Any = None,
     ) -> Self:
-        """Cut off twigs that are too short, or have too few samples, to be told from noise.
+        """Remove what cannot be told from noise: short twigs, and forks that are almost one.
 
         Twigs go one after another, the least first, and what is left of a fork with one twig
-        less becomes one branch (`rank_twigs`). Their samples move to the nearest place on what
-        is left. Of each tree at least a path stays, and a tip that is a root stays. First twigs
-        are measured by length, then by the number of samples on them.
+        less becomes one branch (`rank_twigs`). Then the two nearest forks become one, in the
+        middle between them, and again. Samples move to the nearest place on what is left. Of each
+        tree at least a path stays, and a tip that is a root stays.
 
         Parameters
         ----------
         min_length : float or None, default=None
-            Least length of a twig in units of the data. None, if ``min_samples`` and ``tips`` are
-            None too: 3 times ``noise_``; a twig no longer than samples scatter
-            around the graph is what noise looks like.
+            Least length of a twig, and of a branch between two forks, in units of the data. None,
+            if ``min_samples`` and ``tips`` are None too: twice ``noise_``. A twig no longer
+            than the samples scatter around the graph is what noise looks like.
         min_samples : int or None, default=None
             Least number of samples on a twig.
         tips : str or sequence of str, optional
@@ -627,6 +663,8 @@ class Trajectory:
         if min_length is not None:
             twigs = result._rank(result._base.lengths)
             result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_length)))
+            while (joined := result._nearest_forks_joined(min_length)) is not None:
+                result = joined
         if min_samples is not None:
             n_edges = len(result._base.edges)
             twigs = result._rank(np.bincount(result._base.edge, minlength=n_edges).astype(float))
@@ -679,13 +717,13 @@ class Trajectory:
         result = self._without(twigs, max(few - 1, 0))
         reachable = f"{fewest} or {result._n_branches}"
         while result._n_branches > n_branches:
-            inner = result._shortest_between_forks()
-            if inner is None:
+            joined = result._nearest_forks_joined(np.inf)
+            if joined is None:
                 raise ValueError(
                     f"n_branches={n_branches} cannot be reached by cutting off twigs and joining "
                     f"forks; choose {reachable}."
                 )
-            result = inner
+            result = joined
         return result
 
     @property
@@ -722,24 +760,25 @@ class Trajectory:
         roots = [Root(k, left(i)) if k == "node" else Root(k, i) for k, i in self._roots]
         return self._view(base, roots, None if self._end is None else left(self._end))
 
-    def _shortest_between_forks(self) -> Self | None:
-        """The trajectory with its two nearest forks made one; None if there are no two."""
+    def _nearest_forks_joined(self, reach: float) -> Self | None:
+        """The trajectory with its two nearest forks made one; None if none are within reach."""
         base, found = self._base, self._base_segments
         degree = degrees(base.edges, len(base.nodes))[found.ends]
-        inner = np.flatnonzero((degree > 2).all(axis=1) & (found.ends[:, 0] != found.ends[:, 1]))
-        if not len(inner):
+        is_inner = (degree > 2).all(axis=1) & (found.ends[:, 0] != found.ends[:, 1])
+        length = np.where(is_inner, found.lengths, np.inf)
+        segment = int(np.argmin(length))
+        if not length[segment] < reach:
             return None
-        segment = inner[np.argmin(found.lengths[inner])]
         edges = np.flatnonzero(found.of_edge == segment)
+        start = found.start[edges]
+        end = start + found.sign[edges] * base.lengths[edges]
         middle = found.lengths[segment] / 2
-        begin, finish = (
-            found.start[edges],
-            found.start[edges] + found.sign[edges] * base.lengths[edges],
-        )
         here = int(
-            np.argmax((np.minimum(begin, finish) <= middle) & (middle <= np.maximum(begin, finish)))
+            np.argmax((np.minimum(start, end) <= middle) & (middle <= np.maximum(start, end)))
         )
-        part = (middle - begin[here]) / (finish[here] - begin[here] or 1.0)
+        part = (
+            (middle - start[here]) / (end[here] - start[here]) if end[here] != start[here] else 0.0
+        )
         a, b = base.nodes[base.edges[edges[here]]]
         points, n_jobs = self._samples.points, self._samples.n_jobs
         shorter, number = contract(base, edges, a + part * (b - a), points, n_jobs)
