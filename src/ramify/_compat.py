@@ -20,6 +20,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "effective_n_jobs",
+    "import_pandas",
     "inlined",
     "kernel",
     "rows_of",
@@ -53,3 +54,21 @@ def inlined(function: Function) -> Function:
 def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
     """Some rows of X, of any type; if X holds a value for each pair of samples, against `train`."""
     return _safe_split(estimator, X, None, rows, train)[0]
+
+
+def import_pandas() -> Any:
+    """Pandas is an extra: say how to get it rather than fail in the middle.
+
+    Examples
+    --------
+    >>> from ramify._compat import import_pandas
+    >>> import_pandas().__name__
+    'pandas'
+    """
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "a table of results needs pandas; run: pip install 'ramify[trajectory]'"
+        ) from error
+    return pandas

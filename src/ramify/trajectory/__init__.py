@@ -1,0 +1,1 @@
+"""From a tree to an answer: roots, branches, pseudotime, trends, support."""
