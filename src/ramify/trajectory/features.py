@@ -83,11 +83,11 @@ def is_numeric(values: Any) -> bool:
     return isinstance(values, np.ndarray) and values.dtype.kind in "uif"
 
 
-def feature_blocks(values: Matrix) -> Iterator[Block]:
+def feature_blocks(values: Matrix, samples: Ints | slice = slice(None)) -> Iterator[Block]:
     """Blocks of features that lack the same samples; all features together hold every column once.
 
-    Sparse values are made dense one block at a time. Features without missing values, the usual
-    case, come many at a time.
+    Of all samples, or of some. Sparse values are made dense one block at a time. Features without
+    missing values, the usual case, come many at a time.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def feature_blocks(values: Matrix) -> Iterator[Block]:
     width = max(1, MAX_BLOCK // max(n_samples, 1))
     for start in range(0, n_features, width):
         cut = values[:, start : start + width]
-        dense = np.asarray(cut.toarray() if sparse.issparse(cut) else cut, dtype=np.float64)
+        dense = (cut.toarray() if sparse.issparse(cut) else cut)[samples].astype(np.float64)
         columns = np.arange(start, start + dense.shape[1])
         missing = np.isnan(dense)
         has_missing = missing.any(axis=0)

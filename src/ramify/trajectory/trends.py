@@ -108,7 +108,12 @@ def tree_trends(
     ...                     rise[:, None] + 0.1 * rng.standard_normal((300, 1)), n_points=2)
     >>> table.drop(columns=["feature", "position"]).round(2)
       branch  pseudotime  mean  lower  upper  n_samples
-    0   stem         0.0  ...
+    0   stem         0.0 -0.04  -0.12   0.05         90
+    1   stem         1.0 -0.01  -0.04   0.02         90
+    2     up         1.0 -0.01  -0.04   0.02         95
+    3     up         2.0  1.01   0.92   1.09         95
+    4   flat         1.0 -0.01  -0.04   0.02        115
+    5   flat         2.0 -0.02  -0.07   0.04        115
     """
     pd = import_pandas()
     start_time, branch_names = check_branches(placed, start_time, branch_names)
@@ -118,7 +123,7 @@ def tree_trends(
     check_level(level)
     if lam is not None and not (isinstance(lam, Real) and 0 < float(lam) < np.inf):
         raise ValueError(
-            f"lam={lam!r} must be a positive finite number; leave it out to have it chosen."
+            f"lam={lam!r} must be a positive finite number; leave it out for an average."
         )
     n_branches, n_features = len(placed.edges), len(names)
     n_rows = n_branches * n_points
