@@ -82,7 +82,7 @@ def test_signals_are_found_and_noise_is_not():
     values = rng.standard_normal((300, 1000))
     time = times(placed, start)
     values[:, :50] += np.sin(3 * time)[:, None]
-    values[:, 50:100] += ((placed.edge == 1) * placed.position)[:, None] * 2
+    values[:, 50:100] += ((placed.edge == 1) * placed.position)[:, None] * 4
     table = associated_features(placed, start, values)
     found = table.feature[table.q_value < 0.05]
     assert (found < 100).sum() >= 98
