@@ -9,8 +9,8 @@ from scipy import sparse
 from .._typing import Bools, Floats, Ints, Matrix
 from .._validation import check_not_huge
 
-# Numbers in a dense block of features (32 MiB).
-MAX_BLOCK = 2**22
+# Numbers in a dense block of features (8 MiB).
+MAX_BLOCK = 2**20
 
 
 class Block(NamedTuple):
