@@ -323,3 +323,29 @@ def test_wrong_arguments_are_named(change, message):
 def test_a_tree_without_forks_has_no_differences():
     with pytest.raises(ValueError, match="but there is none; root the tree elsewhere"):
         branch_differences(path([0.5]), [0.0], ["path"], np.zeros((1, 1)), fork=1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_any_graph_with_any_samples_has_tests(seed):
+    """Forests, rings, loops, branches without length, and from no samples to some."""
+    rng = np.random.default_rng(seed)
+    n_branches = rng.integers(2, 8)
+    edges = rng.integers(5, size=(n_branches, 2))
+    edges[:2] = [[0, 1], [0, 2]]
+    lengths = rng.choice([0.0, 1e-12, 1e-3, 1.0, 5.0], n_branches)
+    n = int(rng.choice([0, 1, 2, 3, 10, 40]))
+    position = rng.choice([0.0, 0.3, 1.0, rng.random()], n)
+    placed = Placement(5, edges, lengths, rng.integers(n_branches, size=n), position)
+    values = rng.standard_normal((n, 3)) * [1, 0, 1e6] + 7
+    values[:, 2][rng.random(n) < 0.3] = np.nan
+    names, start = [str(b) for b in range(n_branches)], np.zeros(n_branches)
+    for table in (
+        associated_features(placed, start, values),
+        branch_differences(placed, start, names, values, fork=0),
+        branch_markers(placed, names, values),
+    ):
+        assert table.p_value.between(0, 1).all()
+        assert table.q_value.between(0, 1).all()
+        assert (table.p_value[table.feature == 1] == 1).all()
+        assert not (table.statistic[table.feature != 1].isna() & (table.p_value < 1)).any()

@@ -365,3 +365,38 @@ def test_a_table_too_large_for_memory_is_refused():
     placed, start = forked(10)
     with pytest.raises(MemoryError, match="pass fewer features or lower n_points"):
         tree_trends(placed, start, FORK, np.zeros((10, 1)), n_points=10**13)
+
+
+def test_too_many_knots_for_memory_are_refused():
+    placed, start = forked(10)
+    with pytest.raises(MemoryError, match=r"Smoothing with .* knots needs about .*; lower n_knots"):
+        tree_trends(placed, start, FORK, np.zeros((10, 1)), n_knots=10**8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_any_graph_with_any_samples_has_trends(seed):
+    """Forests, rings, loops, branches without length, and from no samples to some."""
+    rng = np.random.default_rng(seed)
+    n_nodes, n_branches = rng.integers(1, 6), rng.integers(1, 8)
+    edges = rng.integers(n_nodes, size=(n_branches, 2))
+    lengths = rng.choice([0.0, 1e-12, 1e-3, 1.0, 5.0], n_branches)
+    n = int(rng.choice([0, 1, 2, 3, 10, 40]))
+    position = rng.choice([0.0, 0.3, 1.0, rng.random()], n)
+    placed = Placement(int(n_nodes), edges, lengths, rng.integers(n_branches, size=n), position)
+    values = rng.standard_normal((n, 3)) * [1, 0, 1e6] + 7
+    values[:, 2][rng.random(n) < 0.3] = np.nan
+    names = [str(b) for b in range(n_branches)]
+    table = tree_trends(placed, np.zeros(n_branches), names, values, n_points=4, n_knots=30)
+    known = table[table["mean"].notna()]
+    # Where there are samples, there is a trend.
+    occupied = table[(table.n_samples > 0) & (table.feature == 0)].branch.unique()
+    for name in occupied:
+        at = position[placed.edge == int(name)]
+        rows = known[(known.feature == 0) & (known.branch == name)]
+        assert set(at[np.isin(at, [0.0, 1.0])]) <= set(rows.position)
+    banded = known[known.lower.notna()]
+    assert (banded.lower <= banded["mean"]).all()
+    assert (banded["mean"] <= banded.upper).all()
+    constant = known[known.feature == 1]
+    np.testing.assert_allclose(constant["mean"], 7, rtol=1e-6)

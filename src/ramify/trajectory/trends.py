@@ -26,6 +26,8 @@ from .smoother import (
 N_PENALTIES = 25
 # Bytes per row of the result, about: four numbers, three codes, and copies on the way.
 ROW_BYTES = 100
+# Bytes per pair of knots: some matrices and the work space of their decompositions.
+MATRIX_BYTES = 80
 
 
 def tree_trends(
@@ -59,7 +61,8 @@ def tree_trends(
     distribution under the prior that the penalty stands for (Wahba, *JRSS B* 45, 1983), and
     include the doubt about λ: about `level` of all points of a smooth curve lie in them, fewer
     where it bends more sharply than elsewhere (Nychka, *JASA* 83, 1988). They treat the tree and
-    the places of the samples as known.
+    the places of the samples as known, and the noise as equal everywhere: take logarithms of counts
+    (``np.log1p``) or other values whose noise grows with their mean.
 
     Parameters
     ----------
@@ -135,6 +138,9 @@ def tree_trends(
     position = np.tile(np.linspace(0.0, 1.0, n_points), n_branches)
     branch = np.repeat(np.arange(n_branches), n_points)
     knots = place_knots(placed, n_knots)
+    check_memory(
+        MATRIX_BYTES * knots.n_knots**2, f"Smoothing with {knots.n_knots:,} knots", "lower n_knots"
+    )
     B = hat_values(knots, placed.edge, placed.position)
     at = hat_values(knots, branch, position)
     bases = straight_and_bent(roughness(knots))
