@@ -55,7 +55,8 @@ def associated_features(
     The p-values hold for pseudotime that was not learned from the tested features. Where it was,
     as usual, they are too small, for noise that helped to place the samples is found again: take
     them for a ranking. For valid ones learn the tree from half of the features and test
-    the other half, or learn it from other measurements of the same samples.
+    the other half, or learn it from other measurements of the same samples. They are exact for
+    normal noise; the smallest ones of very skewed values are too small, unless ranks are tested.
 
     Parameters
     ----------
