@@ -75,20 +75,40 @@ def segments(edges: Ints, lengths: Floats, n_nodes: int, keep: Any = ()) -> Segm
     of_edge, sign = np.full(n_edges, -1, dtype=np.intp), np.zeros(n_edges, dtype=np.intp)
     start, ends = np.zeros(n_edges), np.zeros((n_edges, 2), dtype=np.intp)
     n = _trace(indptr, half, edges, lengths, is_milestone, of_edge, start, sign, ends)
-    total = np.bincount(of_edge, weights=lengths, minlength=n)
-    # The order of the first edges, and their direction.
     first = np.full(n, n_edges)
     np.minimum.at(first, of_edge, np.arange(n_edges))
-    ends, turned = ends[:n], sign[first] < 0
-    ends[turned] = ends[turned, ::-1]
-    flip = turned[of_edge]
-    start[flip] = total[of_edge[flip]] - start[flip]
-    sign[flip] *= -1
-    order = np.argsort(first)
-    rank = np.empty(n, dtype=np.intp)
-    rank[order] = np.arange(n)
+    total = np.bincount(of_edge, weights=lengths, minlength=n)
+    traced = Segments(np.flatnonzero(is_milestone), ends[:n], total, of_edge, start, sign)
+    return rearranged(traced, np.argsort(first), sign[first] < 0)
+
+
+def rearranged(found: Segments, order: Ints, turned: Bools) -> Segments:
+    """The segments in another order, and some of them in the other direction.
+
+    Parameters
+    ----------
+    found : Segments
+    order : array of shape (n_segments,)
+        The segment that comes at each place.
+    turned : array of shape (n_segments,)
+        Which of the segments, in their old order, get the other direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import rearranged, segments
+    >>> path = segments(np.array([[0, 1], [1, 2]]), np.array([1.0, 3.0]), 3)
+    >>> rearranged(path, np.array([0]), np.array([True])).start
+    array([4., 3.])
+    """
+    ends = np.where(turned[:, np.newaxis], found.ends[:, ::-1], found.ends)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    flip, length = turned[found.of_edge], found.lengths[found.of_edge]
+    start = np.where(flip, length - found.start, found.start)
+    sign = np.where(flip, -found.sign, found.sign)
     return Segments(
-        np.flatnonzero(is_milestone), ends[order], total[order], rank[of_edge], start, sign
+        found.milestones, ends[order], found.lengths[order], rank[found.of_edge], start, sign
     )
 
 

@@ -1,0 +1,115 @@
+"""Checks of what a trajectory is made from, and their messages."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+
+from .._typing import Floats, Ints
+from .._validation import check_finite
+from ..structures.base import graph_of
+
+
+def check_geometry(tree: Any, nodes: Any) -> tuple[Floats, Ints]:
+    """Positions of the nodes, and the edges between them."""
+    nodes = check_positions(nodes, "nodes")
+    n_nodes = len(nodes)
+    if not sparse.issparse(tree):
+        tree = np.asarray(tree)
+        if tree.size == 0 and tree.ndim < 2:
+            tree = tree.reshape(0, 2).astype(int)
+        if tree.ndim == 2 and tree.shape[1] == 2 and tree.shape != (n_nodes, n_nodes):
+            return nodes, check_edges(tree, n_nodes)
+    return nodes, graph_of(tree, n_nodes, "The")[0]
+
+
+def check_edges(edges: Any, n_nodes: int) -> Ints:
+    """A list of edges between existing nodes, each once."""
+    if edges.dtype.kind not in "iu":
+        raise ValueError(
+            f"tree has type {edges.dtype} but a list of edges must hold node numbers; pass "
+            "integers, or a matrix with one row and one column per node."
+        )
+    wrong = edges[(edges < 0) | (edges >= n_nodes)]
+    if len(wrong):
+        raise ValueError(
+            f"tree names node {wrong[0]}, but the nodes are 0 to {n_nodes - 1}; number them as the "
+            "rows of nodes."
+        )
+    edges = np.unique(np.sort(edges, axis=1), axis=0)
+    return edges[edges[:, 0] != edges[:, 1]].astype(np.intp)
+
+
+def check_positions(points: Any, name: str, n_dims: int | None = None) -> Floats:
+    """A finite array of positions, of the right number of dimensions."""
+    try:
+        checked = check_array(points, dtype=np.float64, ensure_all_finite=False, input_name=name)
+    except (TypeError, ValueError) as error:
+        complaint = str(error).partition("\n[")[0].rstrip(". \n")
+        raise ValueError(
+            f"{name} must be an array of numbers with one row per point: {complaint}."
+        ) from error
+    check_finite(checked, name)
+    if n_dims not in (None, checked.shape[1]):
+        raise ValueError(
+            f"{name} has {checked.shape[1]} column(s), but the nodes lie in {n_dims} dimension(s); "
+            "pass what the estimator's transform returns."
+        )
+    return checked
+
+
+def check_points(points: Any, nodes: Floats, names: Any) -> tuple[Floats, Any]:
+    """Positions of the samples, and their names."""
+    if names is None:
+        names = getattr(points, "index", None)
+    checked = nodes if points is None else check_positions(points, "points", nodes.shape[1])
+    names = np.arange(len(checked)) if names is None or callable(names) else np.asarray(names)
+    if len(names) != len(checked):
+        raise ValueError(
+            f"names has length {len(names)}, but there are {len(checked)} samples; give one name "
+            "for each."
+        )
+    return checked, names
+
+
+def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
+    """Row numbers of samples that are given by row number (integers) or by name (anything else)."""
+    wanted = np.asarray(samples)
+    if wanted.dtype.kind == "b":
+        raise ValueError(
+            f"{parameter} must be row numbers or names of samples, not a mask; pass "
+            "np.flatnonzero(mask)."
+        )
+    if wanted.dtype.kind not in "iu":
+        row = {name: i for i, name in reversed(list(enumerate(names.tolist())))}
+        missing = [name for name in wanted.ravel().tolist() if name not in row]
+        if missing:
+            raise ValueError(
+                f"{parameter}={missing[0]!r} is no sample; the names are "
+                f"{listed(map(repr, names.tolist()))}."
+            )
+        found = [row[name] for name in wanted.ravel().tolist()]
+        return np.array(found, dtype=np.intp).reshape(wanted.shape)
+    wrong = wanted[(wanted < 0) | (wanted >= len(names))]
+    if wrong.size:
+        raise ValueError(
+            f"{parameter}={wrong.ravel()[0]} is no sample; row numbers go from 0 to "
+            f"{len(names) - 1}."
+        )
+    return wanted.astype(np.intp)
+
+
+def listed(values: Iterable[Any], most: int = 20) -> str:
+    """A list for a message, with an end.
+
+    Examples
+    --------
+    >>> from ramify.trajectory.checks import listed
+    >>> listed("abcdefg", most=3)
+    'a, b, c and 4 more'
+    """
+    texts = [str(value) for value in values]
+    rest = f" and {len(texts) - most} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + rest

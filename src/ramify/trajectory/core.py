@@ -1,0 +1,774 @@
+"""A learned graph with a root, and the samples' places on it."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
+from sklearn.utils.validation import check_is_fitted
+
+from .. import kdtree
+from .._compat import effective_n_jobs, import_pandas
+from .._typing import Floats, Ints
+from ..graph.laplacian import squared_distances
+from ..graph.nearest_edge import nearest_on_edges
+from ..graph.placement import (
+    Segments,
+    degrees,
+    distances_between,
+    distances_from,
+    length_matrix,
+    on_segments,
+    segments,
+    to_points,
+)
+from ..model_selection import check_learner
+from ..solvers.assignments import assign
+from ..structures import as_structure, choose_graph, prepare
+from .branches import Branches, importance, outward_branches, shares
+from .checks import check_geometry, check_points, check_positions, sample_rows
+from .geometry import Geometry, contract, insert_node, keep_edges, place
+from .milestones import default_roots, name_milestones
+from .roots import Root, node_numbers, richness
+from .twigs import Twigs, rank_twigs
+
+# Of samples with a label, and of places equally rich in it, so many are compared.
+MOST_COMPARED = 200
+# Twigs that are no longer than this many times the noise are cut off, unless told otherwise.
+NOISE_LENGTHS = 3.0
+
+
+class Samples(NamedTuple):
+    """What all views of a trajectory share."""
+
+    points: Floats
+    names: Any
+    sigma: float
+    scale: float  # from coordinates of the estimator to units of the data
+    n_jobs: int
+
+
+class Trajectory:
+    """Samples on a graph: where they lie on it, in which order, on which branch.
+
+    Every sample is moved to the nearest place on an edge of the graph. From the root, time runs
+    along the edges: the pseudotime of a sample is the length of the shortest path from the root to
+    its place. Branches are the segments between tips, forks and roots. An object never changes:
+    `rooted`, `prune` and `merge` return new ones. A new trajectory has the root that `rooted` takes
+    when it is told nothing.
+
+    Parameters
+    ----------
+    tree : sparse or dense matrix of shape (n_nodes, n_nodes), or array of shape (n_edges, 2)
+        The graph: a symmetric matrix with a positive entry for each edge, or the edges
+        themselves. It may have several parts, and cycles.
+    nodes : array-like of shape (n_nodes, n_components)
+        The positions of its nodes; they give the edges their lengths.
+    points : array-like of shape (n_samples, n_components) or None, default=None
+        The samples, in the space of the nodes; None: the nodes themselves. The index of a pandas
+        DataFrame names the samples.
+    names : sequence of length n_samples or None, default=None
+        Names of the samples; None: those of ``points``, or 0, 1, 2, …
+    sigma : float, default=0.0
+        Width of the soft assignments of samples to nodes, in squared units of the data, that
+        `branch_probabilities` come from. 0: a sample belongs to its branch with probability one.
+    n_jobs : int or None, default=None
+        Number of threads for projections; the result does not depend on it.
+
+    Attributes
+    ----------
+    nodes_ : array of shape (n_nodes, n_components)
+        A root between two nodes is one node more.
+    edges_ : array of shape (n_edges, 2)
+    lengths_ : array of shape (n_edges,)
+    placement_ : Placement
+        Edge and position of each sample (`ramify.graph.placement`).
+    distance_ : array of shape (n_samples,)
+        From each sample to its place on the graph.
+    noise_ : float
+        √(mean of ``distance_``²/(n_components − 1)): the spread in each direction across the graph.
+    names_ : array of shape (n_samples,)
+    roots_ : array of nodes
+        At least one in each connected part.
+    pseudotime_ : array of shape (n_samples,)
+        In units of the data.
+    pseudotime_scaled_ : array of shape (n_samples,)
+        The same as a part of the latest sample's, from 0 to 1.
+    progress_ : array of shape (n_samples,)
+        With an ``end`` given to `rooted`: the part of the way from the root to the end at which
+        the path to the sample leaves that way, ½ + (d(root, x) − d(x, end))/(2·d(root, end)).
+    branches_ : array of shape (n_samples,)
+        The name of each sample's branch: its two milestones, the one nearer to the root first.
+    branch_time_, branch_position_ : array of shape (n_samples,)
+        From the start of the branch, in units of the data and as a part of its length.
+    milestones_ : DataFrame
+        Tips T1, T2, …, forks F1, F2, … and roots elsewhere R1, R2, …: node, kind, number of
+        branches, pseudotime, and connected part. T1 and T2 are the ends of the longest path, the
+        others follow by the length of what would be lost with them. The names of tips and forks do
+        not depend on the root, and pruning short twigs leaves the others' names as they were.
+    branch_table_ : DataFrame
+        Start, end, length, times, parent and number of samples of each branch.
+    samples_ : DataFrame
+        What is said above of each sample, by its name.
+    lineages_ : dict
+        For each tip the branches that lead to it from its root, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory import Trajectory
+    >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
+    >>> samples = np.array([[0.5, 0.3], [1.8, 0.1], [3.2, 1.0], [2.6, -0.4]])
+    >>> path = Trajectory([[0, 1], [1, 2], [1, 3]], nodes, samples)
+    >>> path.branches_.tolist()
+    ['T1-F1', 'T1-F1', 'F1-T2', 'F1-T3']
+    >>> path.pseudotime_.round(2)
+    array([0.5 , 1.8 , 3.56, 2.71])
+    >>> path.rooted(node="T3").branches_.tolist()
+    ['F1-T1', 'F1-T1', 'F1-T2', 'T3-F1']
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        nodes: Any,
+        points: Any = None,
+        *,
+        names: Any = None,
+        sigma: float = 0.0,
+        n_jobs: int | None = None,
+    ):
+        positions, edges = check_geometry(tree, nodes)
+        samples, labels = check_points(points, positions, names)
+        self._samples = Samples(samples, labels, float(sigma), 1.0, effective_n_jobs(n_jobs))
+        self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        *,
+        points: Any = None,
+        structure: Any = None,
+        names: Any = None,
+        n_jobs: int | None = None,
+    ) -> Self:
+        """The trajectory of a fitted SPL, DRTree or DDRTree.
+
+        Parameters
+        ----------
+        model : fitted SPL, DRTree or DDRTree
+        points : array-like of shape (n_samples, n_components) or None, default=None
+            Samples in the learned space; None: ``embedding_``, the samples that the model was
+            fitted to.
+        structure : str, matrix, object or None, default=None
+            For SPL, whose graph is no tree: None spans its skeleton by the shortest edges of
+            ``graph_``, which cuts rings open. Otherwise such a structure, for instance "ring" or
+            "graph", is fitted to the skeleton (see `DRTree`).
+        names : sequence of length n_samples or None, default=None
+        n_jobs : int or None, default=None
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree
+        >>> from ramify.trajectory import Trajectory
+        >>> model = DDRTree(random_state=0).fit(load_iris().data)
+        >>> flowers = Trajectory.from_estimator(model)
+        >>> flowers.pseudotime_.shape, float(flowers.pseudotime_scaled_.max())
+        ((150,), 1.0)
+        """
+        check_learner(model)
+        check_is_fitted(model)
+        nodes, edges, scale = graph_of_model(model, structure)
+        samples, labels = check_points(model.embedding_ if points is None else points, nodes, names)
+        self = cls.__new__(cls)
+        sigma = float(getattr(model, "sigma_", 0.0))
+        self._samples = Samples(samples * scale, labels, sigma, scale, effective_n_jobs(n_jobs))
+        placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
+        self._settle(placed, [], None)
+        return self
+
+    def _settle(self, base: Geometry, roots: list[Root], end: int | None) -> None:
+        """Make the roots nodes, and let time run from them."""
+        self._base, self._roots, self._end = base, roots, end
+        geometry, nodes = base, []
+        for root in roots:
+            if root.kind == "sample":
+                edge, position = geometry.edge[root.which], geometry.position[root.which]
+                geometry, node = insert_node(geometry, int(edge), float(position))
+            else:
+                node = root.which
+            nodes.append(node)
+        parts = geometry.parts
+        elsewhere = default_roots(geometry, self._names)
+        elsewhere = elsewhere[~np.isin(parts[elsewhere], parts[nodes])]
+        self.roots_ = np.unique(np.concatenate([nodes, elsewhere]).astype(np.intp))
+        self._geometry, self._parts = geometry, parts
+        self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
+        self.lengths_, self.placement_ = geometry.lengths, geometry.placement
+        self.names_ = self._samples.names
+        self._node_time, self._node_root = distances_from(self.placement_, self.roots_)
+        self.pseudotime_ = to_points(self.placement_, self._node_time)
+
+    def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self:
+        new = type(self).__new__(type(self))
+        new._samples = self._samples
+        if base is self._base:
+            new._names = self._names
+        new._settle(base, roots, end)
+        return new
+
+    # Roots
+
+    def rooted(
+        self,
+        node: Any = None,
+        *,
+        sample: Any = None,
+        labels: Any = None,
+        value: Any = None,
+        at: str = "tip",
+        end: Any = None,
+    ) -> Self:
+        """The same trajectory with another root; nothing is fitted again.
+
+        Without arguments the root is T1, the first end of the longest path, or on a ring the node
+        that comes first in the order of the coordinates. Connected parts for which no root is given
+        get that one, too. With several roots in one part, time runs from the nearest.
+
+        Parameters
+        ----------
+        node : int, str or sequence of these, optional
+            Node number or name of a milestone.
+        sample : int, str or sequence of these, optional
+            Row number (integer) or name of a sample: time starts at its place on the graph.
+        labels : sequence of length n_samples, optional
+            A label for each sample. The root is where samples with the label ``value`` are
+            the most: share and number are weighed by the lower end of Wilson's 95 % interval for
+            the share. Of equals, the one whose mean distance to such samples is the least.
+        value : label, optional
+        at : {"tip", "node"}, default="tip"
+            Where to look: at the tips, each with the samples that are nearer to it than to the
+            other end of their branch, or at all nodes, each with the samples nearest to it.
+        end : int or str, optional
+            Where the way ends, as a node or milestone: see ``progress_``.
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.arange(5.0)[:, np.newaxis]
+        >>> path = Trajectory([[0, 1], [1, 2], [2, 3], [3, 4]], nodes)
+        >>> stage = ["late", "late", "mid", "early", "early"]
+        >>> path.rooted(labels=stage, value="early").pseudotime_
+        array([4., 3., 2., 1., 0.])
+        >>> path.rooted(sample=2).branches_.tolist()
+        ['R1-T1', 'R1-T1', 'R1-T1', 'R1-T2', 'R1-T2']
+        >>> path.rooted(node=1, end=3).progress_
+        array([0. , 0. , 0.5, 1. , 1. ])
+        """
+        n_given = sum(given is not None for given in (node, sample, labels))
+        if n_given > 1 or (labels is None) != (value is None):
+            raise ValueError(
+                "rooted takes one of node=…, sample=…, or labels=… with value=…, not several."
+            )
+        n_nodes, names = len(self._base.nodes), self._names
+        roots: list[Root] = []
+        if node is not None:
+            roots = [Root("node", k) for k in node_numbers(node, names, n_nodes, "node")]
+        elif sample is not None:
+            rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
+            roots = [Root("sample", int(row)) for row in rows]
+        elif labels is not None:
+            roots = [Root("node", self._richest_node(labels, value, at))]
+        last = None if end is None else node_numbers(end, names, n_nodes, "end")[0]
+        return self._view(self._base, roots, last)
+
+    def _richest_node(self, labels: Any, value: Any, at: str) -> int:
+        if at not in {"tip", "node"}:
+            raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
+        base = self._base
+        if at == "node":
+            candidates = np.arange(len(base.nodes))
+            groups = np.asarray(
+                base.edges[base.edge, (base.position > 0.5).astype(int)], dtype=np.intp
+            )
+        else:
+            placed = on_segments(base.placement, self._base_segments)
+            nearest = placed.edges[placed.edge, (placed.position > 0.5).astype(int)]
+            candidates = np.array([k for k, name in self._names.items() if name[0] == "T"], int)
+            number = np.full(len(base.nodes), -1)
+            number[candidates] = np.arange(len(candidates))
+            groups = number[self._base_segments.milestones[nearest]]
+        scores, has_it = richness(labels, value, at, groups, len(candidates))
+        best = thinned(candidates[scores == scores.max()])
+        rows = thinned(np.flatnonzero(has_it))
+        if len(best) > 1:
+            graph = base.placement
+            mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
+            best = best[[int(np.argmin(mean))]]
+        return int(best[0])
+
+    # Branches
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        return name_milestones(self._base)
+
+    @cached_property
+    def _base_segments(self) -> Segments:
+        base = self._base
+        return segments(base.edges, base.lengths, len(base.nodes))
+
+    @cached_property
+    def _branches(self) -> Branches:
+        return outward_branches(self.placement_, self.roots_, self._names, self._node_time)
+
+    @property
+    def branches_(self) -> Any:
+        """The name of each sample's branch."""
+        return self._branches.names[self._branches.placed.edge]
+
+    @property
+    def branch_position_(self) -> Floats:
+        """The part of the branch that lies behind each sample."""
+        return self._branches.placed.position
+
+    @property
+    def branch_time_(self) -> Floats:
+        """The length of the branch that lies behind each sample."""
+        placed = self._branches.placed
+        return placed.position * placed.lengths[placed.edge]
+
+    @property
+    def pseudotime_scaled_(self) -> Floats:
+        """Pseudotime as a part of the latest sample's."""
+        latest = self.pseudotime_.max()
+        return self.pseudotime_ / latest if latest > 0 else self.pseudotime_.copy()
+
+    @property
+    def progress_(self) -> Floats:
+        """The part of the way from the root to the end at which each sample's path leaves it."""
+        if self._end is None:
+            raise AttributeError(
+                "progress_ needs an end; call rooted(..., end=...) with a node or milestone."
+            )
+        start = self._node_root[self._end]
+        from_start = to_points(self.placement_, distances_from(self.placement_, [start])[0])
+        node_rest = distances_from(self.placement_, [self._end])[0]
+        rest, whole = to_points(self.placement_, node_rest), node_rest[start]
+        if whole == 0:
+            raise ValueError("The end is the root itself; give rooted another end.")
+        with np.errstate(invalid="ignore"):  # ∞ − ∞ on other parts: no such way leads there
+            return np.clip(0.5 + (from_start - rest) / (2 * whole), 0.0, 1.0)
+
+    @property
+    def noise_(self) -> float:
+        """Spread of the samples in each direction across the graph."""
+        across = max(self._base.nodes.shape[1] - 1, 1)
+        return float(np.sqrt(np.mean(self.distance_**2) / across))
+
+    @cached_property
+    def milestones_(self) -> Any:
+        """Tips, forks and roots, by name."""
+        pandas = import_pandas()
+        found = self._branches
+        node, names = found.found.milestones, found.milestones
+        table = pandas.DataFrame(
+            {
+                "node": node,
+                "kind": [{"T": "tip", "F": "fork", "R": "root"}[name[0]] for name in names],
+                "is_root": np.isin(node, self.roots_),
+                "n_branches": degrees(found.placed.edges, len(node)),
+                "pseudotime": self._node_time[node],
+                "part": self._parts[node],
+            },
+            index=pandas.Index(names, name="milestone"),
+        )
+        return table.loc[sorted(names, key=importance)]
+
+    @cached_property
+    def branch_table_(self) -> Any:
+        """The branches, from the root outwards."""
+        pandas = import_pandas()
+        found = self._branches
+        ends, names = found.found.ends, np.array(found.milestones)[found.placed.edges]
+        return pandas.DataFrame(
+            {
+                "start": names[:, 0],
+                "end": names[:, 1],
+                "length": found.found.lengths,
+                "start_time": found.start_time,
+                "end_time": self._node_time[ends[:, 1]],
+                "parent": found.parents,
+                "n_samples": np.bincount(found.placed.edge, minlength=len(names)),
+                "part": self._parts[ends[:, 0]],
+            },
+            index=pandas.Index(found.names, name="branch"),
+        )
+
+    @cached_property
+    def samples_(self) -> Any:
+        """One row per sample."""
+        pandas = import_pandas()
+        return pandas.DataFrame(
+            {
+                "branch": self.branches_,
+                "branch_position": self.branch_position_,
+                "branch_time": self.branch_time_,
+                "pseudotime": self.pseudotime_,
+                "pseudotime_scaled": self.pseudotime_scaled_,
+                "distance": self.distance_,
+                "part": self._parts[self.edges_[self.placement_.edge, 0]],
+            },
+            index=pandas.Index(self.names_, name="sample"),
+        )
+
+    @property
+    def lineages_(self) -> dict[str, list[str]]:
+        """The branches that lead to each tip from its root."""
+        found = self._branches
+        names = found.names.tolist()
+        parent = dict(zip(names, found.parents, strict=True))
+        ends = [found.milestones[k] for k in found.placed.edges[:, 1]]
+        lineages = {}
+        for end, branch in sorted(zip(ends, names, strict=True), key=lambda x: importance(x[0])):
+            if end.startswith("T"):
+                path = [branch]
+                while parent[path[0]]:
+                    path.insert(0, parent[path[0]])
+                lineages[end] = path
+        return lineages
+
+    # Places and distances
+
+    def project(self, new_embedding: Any) -> Any:
+        """Place points, of new samples for instance, on the graph.
+
+        Parameters
+        ----------
+        new_embedding : array-like of shape (n_points, n_components)
+            In the learned space: what the estimator's ``transform`` returns. Each row is placed
+            by itself. The index of a DataFrame is kept.
+
+        Returns
+        -------
+        places : DataFrame
+            ``edge`` (row of ``edges_``), ``source`` and ``target`` (its nodes), ``position`` (0 at
+            the source, 1 at the target), ``distance`` from there, ``branch``, ``branch_position``,
+            ``pseudotime`` and ``pseudotime_scaled``; lengths in units of the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1]], np.array([[0.0, 0.0], [4.0, 0.0]]))
+        >>> path.project([[1.0, 3.0]])[["edge", "position", "distance", "pseudotime"]]
+           edge  position  distance  pseudotime
+        0     0      0.25       3.0         1.0
+        """
+        pandas = import_pandas()
+        points, index = self._new_points(new_embedding)
+        edge, position, distance = self._nearest(points)
+        placement = self.placement_._replace(edge=edge, position=position)
+        on_branch = on_segments(placement, self._branches.found)
+        time, latest = to_points(placement, self._node_time), self.pseudotime_.max()
+        return pandas.DataFrame(
+            {
+                "edge": edge,
+                "source": self.edges_[edge, 0],
+                "target": self.edges_[edge, 1],
+                "position": position,
+                "distance": distance,
+                "branch": self._branches.names[on_branch.edge],
+                "branch_position": on_branch.position,
+                "pseudotime": time,
+                "pseudotime_scaled": time / latest if latest > 0 else time,
+            },
+            index=index,
+        )
+
+    def _new_points(self, new_embedding: Any) -> tuple[Floats, Any]:
+        """Points in units of the data, and the index of a table about them."""
+        checked = check_positions(new_embedding, "new_embedding", self.nodes_.shape[1])
+        index = getattr(new_embedding, "index", None)
+        return checked * self._samples.scale, None if callable(index) else index
+
+    def _nearest(self, points: Floats) -> tuple[Ints, Floats, Floats]:
+        return nearest_on_edges(points, self.nodes_, self.edges_, self._samples.n_jobs)
+
+    def geodesic(self, i: Any, j: Any) -> Floats:
+        """Distances along the graph between samples, pair by pair.
+
+        Parameters
+        ----------
+        i, j : int, str or arrays of these
+            Row numbers (integers) or names of samples; shapes are broadcast.
+
+        Returns
+        -------
+        distance : float or array
+            In units of the data; infinity between unconnected parts.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> star = Trajectory([[0, 1], [0, 2]], np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]]))
+        >>> star.geodesic(1, [0, 2])
+        array([3., 7.])
+        """
+        rows = sample_rows(i, self.names_, "i"), sample_rows(j, self.names_, "j")
+        return distances_between(self.placement_, *rows)[()]
+
+    def branch_probabilities(self, new_embedding: Any = None) -> Any:
+        """The probability with which samples belong to each branch.
+
+        It is the weight of the soft assignments r_ik (`prop:R`) to the nodes of the branch; that
+        of a milestone counts for its branches in equal parts. With hard assignments
+        (``sigma=0``) the branch of the sample's place has probability one.
+
+        Parameters
+        ----------
+        new_embedding : array-like of shape (n_points, n_components) or None, default=None
+            None: the samples of the trajectory.
+
+        Returns
+        -------
+        probabilities : DataFrame of shape (n_samples, n_branches)
+            Rows sum to one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.array([[-2.0, 0.0], [2.0, 0.0], [4.0, 2.0], [4.0, -2.0]])
+        >>> fork = Trajectory([[0, 1], [1, 2], [1, 3]], nodes, sigma=1.0)
+        >>> fork.branch_probabilities([[4.0, 0.0]]).round(2)
+           T1-F1  F1-T2  F1-T3
+        0   0.11   0.44   0.44
+        """
+        pandas = import_pandas()
+        if new_embedding is None:
+            points, index = self._samples.points, pandas.Index(self.names_, name="sample")
+        else:
+            points, index = self._new_points(new_embedding)
+        found, sigma = self._branches, self._samples.sigma
+        if sigma > 0:
+            n_nodes = len(self._base.nodes)  # without roots between nodes
+            weights = assign(points, kdtree.build(self._base.nodes), sigma).matrix(n_nodes)
+            share = shares(self.edges_, found.found, len(self.nodes_))[:n_nodes]
+            probabilities = (weights @ share).toarray()
+        else:
+            branch = found.found.of_edge[self._nearest(points)[0]]
+            probabilities = np.eye(len(found.names))[branch]
+        return pandas.DataFrame(probabilities, index=index, columns=found.names)
+
+    # Fewer branches
+
+    def prune(
+        self,
+        min_length: float | None = None,
+        *,
+        min_samples: int | None = None,
+        tips: Any = None,
+    ) -> Self:
+        """Cut off twigs that are too short, or have too few samples, to be told from noise.
+
+        Twigs go one after another, the least first, and what is left of a fork with one twig
+        less becomes one branch (`rank_twigs`). Their samples move to the nearest place on what
+        is left. Of each tree at least a path stays, and a tip that is a root stays. First twigs
+        are measured by length, then by the number of samples on them.
+
+        Parameters
+        ----------
+        min_length : float or None, default=None
+            Least length of a twig in units of the data. None, if ``min_samples`` and ``tips`` are
+            None too: 3 times ``noise_``; a twig no longer than samples scatter
+            around the graph is what noise looks like.
+        min_samples : int or None, default=None
+            Least number of samples on a twig.
+        tips : str or sequence of str, optional
+            Names of tips to cut off, whatever their length.
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [5.0, 0.0], [9.0, 0.0], [5.0, 0.5]])
+        >>> fork = Trajectory([[0, 1], [1, 2], [1, 3]], nodes)
+        >>> fork.prune(min_length=1.0).branches_.tolist()
+        ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
+        """
+        n_nodes, lengths = len(self._base.nodes), self._base.lengths
+        if min_length is None and min_samples is None and tips is None:
+            min_length = NOISE_LENGTHS * self.noise_
+        result = self
+        if tips is not None:
+            cut = node_numbers(tips, self._tips, 0, "tips")
+            others = np.setdiff1d(list(self._tips), cut)
+            twigs = rank_twigs(self._base.edges, lengths, n_nodes, others)
+            result = result._without(twigs, len(twigs.tips))
+        if min_length is not None:
+            twigs = result._rank(result._base.lengths)
+            result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_length)))
+        if min_samples is not None:
+            n_edges = len(result._base.edges)
+            twigs = result._rank(np.bincount(result._base.edge, minlength=n_edges).astype(float))
+            result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_samples)))
+        return result
+
+    def merge(self, n_branches: int) -> Self:
+        """Reduce the trajectory to a given number of branches.
+
+        The shortest twigs are cut off, as in `prune`, until that number is reached. A fork of three
+        that loses a twig makes two branches less; if only one is to go, the two nearest forks
+        become one, in the middle between them.
+
+        Parameters
+        ----------
+        n_branches : int
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [2.0, 0], [3.0, 0], [6.0, 1], [7.0, -1], [2.0, 4]])
+        >>> tree = Trajectory([[0, 1], [1, 2], [2, 3], [2, 4], [1, 5]], nodes)
+        >>> [len(tree.merge(n).branch_table_) for n in (5, 4, 3, 1)]
+        [5, 4, 3, 1]
+        """
+        present = len(self._branches.names)
+        if not 1 <= n_branches <= present:
+            raise ValueError(
+                f"n_branches={n_branches} must be at least 1 and at most {present}, the number of "
+                "branches; twigs can be cut off but not added."
+            )
+        twigs = self._rank(self._base.lengths)
+        # The number of branches falls with every twig.
+        few, many = len(twigs.tips), 0
+        while few > many:
+            middle = (few + many) // 2
+            if self._without(twigs, middle)._n_branches <= n_branches:
+                few = middle
+            else:
+                many = middle + 1
+        result = self._without(twigs, few)
+        if result._n_branches == n_branches:
+            return result
+        fewest = result._n_branches
+        result = self._without(twigs, max(few - 1, 0))
+        reachable = f"{fewest} or {result._n_branches}"
+        while result._n_branches > n_branches:
+            inner = result._shortest_between_forks()
+            if inner is None:
+                raise ValueError(
+                    f"n_branches={n_branches} cannot be reached by cutting off twigs and joining "
+                    f"forks; choose {reachable}."
+                )
+            result = inner
+        return result
+
+    @property
+    def _tips(self) -> dict[int, str]:
+        return {node: name for node, name in self._names.items() if name.startswith("T")}
+
+    @property
+    def _n_branches(self) -> int:
+        return len(self._branches.names)
+
+    def _rank(self, weights: Floats) -> Twigs:
+        """Twigs, but for those that end in a root that was asked for."""
+        roots = [root.which for root in self._roots if root.kind == "node"]
+        return rank_twigs(self._base.edges, weights, len(self._base.nodes), roots)
+
+    def _without(self, twigs: Twigs, n_cut: int) -> Self:
+        """The trajectory without the first twigs of a ranking."""
+        if n_cut == 0:
+            return self
+        is_kept = (twigs.owner < 0) | (twigs.owner >= n_cut)
+        points, n_jobs = self._samples.points, self._samples.n_jobs
+        base, number = keep_edges(self._base, is_kept, points, n_jobs)
+
+        def left(node: int) -> int:
+            while number[node] < 0:
+                at_node = (self._base.edges == node).any(axis=1)
+                node = twigs.forks[twigs.owner[np.flatnonzero(at_node)[0]]]
+            return int(number[node])
+
+        return self._moved(base, left)
+
+    def _moved(self, base: Geometry, left: Callable[[int], int]) -> Self:
+        """A view of another graph, given what each of the old nodes has become."""
+        roots = [Root(k, left(i)) if k == "node" else Root(k, i) for k, i in self._roots]
+        return self._view(base, roots, None if self._end is None else left(self._end))
+
+    def _shortest_between_forks(self) -> Self | None:
+        """The trajectory with its two nearest forks made one; None if there are no two."""
+        base, found = self._base, self._base_segments
+        degree = degrees(base.edges, len(base.nodes))[found.ends]
+        inner = np.flatnonzero((degree > 2).all(axis=1) & (found.ends[:, 0] != found.ends[:, 1]))
+        if not len(inner):
+            return None
+        segment = inner[np.argmin(found.lengths[inner])]
+        edges = np.flatnonzero(found.of_edge == segment)
+        middle = found.lengths[segment] / 2
+        begin, finish = (
+            found.start[edges],
+            found.start[edges] + found.sign[edges] * base.lengths[edges],
+        )
+        here = int(
+            np.argmax((np.minimum(begin, finish) <= middle) & (middle <= np.maximum(begin, finish)))
+        )
+        part = (middle - begin[here]) / (finish[here] - begin[here] or 1.0)
+        a, b = base.nodes[base.edges[edges[here]]]
+        points, n_jobs = self._samples.points, self._samples.n_jobs
+        shorter, number = contract(base, edges, a + part * (b - a), points, n_jobs)
+        return self._moved(shorter, lambda node: int(number[node]))
+
+
+def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:
+    """Nodes and edges in the learned space, and the factor from there to units of the data."""
+    if hasattr(model, "tree_"):
+        if structure is not None:
+            raise ValueError(
+                f"structure={structure!r} is for SPL; {type(model).__name__} has learned its "
+                "graph, so leave structure out."
+            )
+        edges = sparse.triu(model.tree_).tocoo()
+        return model.centers_.astype(np.float64), np.column_stack([edges.row, edges.col]), 1.0
+    nodes = model.embedding_.astype(np.float64)
+    # The posterior mean is the skeleton, shrunk.
+    scale = (model.gamma_ + 1) / model.gamma_ if model.gamma_ > 0 else 1.0
+    if structure is not None:
+        chosen = prepare(as_structure(structure), nodes)
+        return nodes, choose_graph(chosen, nodes, None).edges, scale
+    active = sparse.triu(model.graph_).tocoo()
+    edges = np.column_stack([active.row, active.col])
+    lengths = np.sqrt(squared_distances(nodes, edges))
+    tree = minimum_spanning_tree(length_matrix(edges, lengths, len(nodes))).tocoo()
+    return nodes, np.column_stack([tree.row, tree.col]), scale
+
+
+def thinned(values: Ints) -> Ints:
+    """At most so many of them, evenly."""
+    return values[:: -(-len(values) // MOST_COMPARED)]

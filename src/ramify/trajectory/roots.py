@@ -1,0 +1,98 @@
+"""Where a trajectory begins: from what the user says to nodes or samples."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from .._typing import Bools, Floats, Ints
+from .checks import listed
+
+# Richness of a label: the lower end of Wilson's 95 % interval of its share.
+QUANTILE = float(ndtri(0.975))
+
+
+class Root(NamedTuple):
+    """A node of the graph, or the place of a sample on it."""
+
+    kind: str  # "node" or "sample"
+    which: int
+
+
+def node_numbers(nodes: Any, named: dict[int, str], n_nodes: int, parameter: str) -> list[int]:
+    """Nodes given by their number or by the name of a milestone."""
+    by_name = {name: node for node, name in named.items()}
+    found = []
+    for node in np.atleast_1d(np.asarray(nodes, dtype=object)).tolist():
+        if isinstance(node, str) and node in by_name:
+            found.append(by_name[node])
+        elif isinstance(node, int | np.integer) and 0 <= node < n_nodes:
+            found.append(int(node))
+        else:
+            raise ValueError(
+                f"{parameter}={node!r} is no node of the graph; valid are the numbers 0 to "
+                f"{n_nodes - 1} and the milestones {listed(by_name)}."
+            )
+    return found
+
+
+def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> tuple[Floats, Bools]:
+    """How rich each group is in a label, and which samples have it.
+
+    Share and size are weighed by the lower end of Wilson's interval for the share: nine of ten
+    beat one of one.
+
+    Parameters
+    ----------
+    labels : sequence of length n_samples
+    value : label to look for
+    at : what a group is called in a message
+    groups : array of shape (n_samples,)
+        The group that each sample counts for; −1 for none.
+    n_groups : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory.roots import richness
+    >>> day = ["day 0"] * 9 + ["day 3"] + ["day 0"] + ["day 3"] * 4
+    >>> richness(day, "day 0", "tip", np.repeat([0, 1, 2], [10, 1, 4]), 3)[0].round(3)
+    array([0.596, 0.207, 0.   ])
+    """
+    given = np.asarray(labels)
+    if given.shape != groups.shape:
+        raise ValueError(
+            f"labels has shape {given.shape}, but there are {len(groups)} samples; give one label "
+            "for each."
+        )
+    has_it = np.array([label == value for label in given.tolist()], dtype=bool)
+    if not has_it.any():
+        present = list(dict.fromkeys(given.tolist()))
+        raise ValueError(
+            f"value={value!r} is none of the labels; they are {listed(map(repr, present))}."
+        )
+    counted = groups >= 0
+    size = np.bincount(groups[counted], minlength=n_groups)
+    rich = np.bincount(groups[counted & has_it], minlength=n_groups)
+    if not rich.any():
+        raise ValueError(
+            f"No sample labelled {value!r} is next to a {at}; pass at='node' to look at all nodes."
+        )
+    return wilson_lower(rich, size), has_it
+
+
+def wilson_lower(successes: Ints, trials: Ints) -> Floats:
+    """Lower end of Wilson's interval; zero without trials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory.roots import wilson_lower
+    >>> wilson_lower(np.array([9, 1, 0]), np.array([10, 1, 0])).round(3)
+    array([0.596, 0.207, 0.   ])
+    """
+    n = np.maximum(trials, 1)
+    share, z2 = successes / n, QUANTILE**2
+    middle = share + z2 / (2 * n)
+    spread = QUANTILE * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
+    return np.where(trials > 0, np.maximum(middle - spread, 0.0) / (1 + z2 / n), 0.0)
