@@ -10,6 +10,7 @@ from .._compat import import_pandas
 from .._typing import Bools, Floats, Ints
 from .._validation import check_count
 from ..graph.placement import Placement
+from .checks import listed
 from .features import check_features, feature_blocks
 from .smoother import diagonalise, hat_values, place_knots, roughness, straight_and_bent
 from .trends import check_branches
@@ -462,7 +463,7 @@ def branches_from(placed: Placement, fork: Any) -> Ints:
             )
         raise ValueError(
             f"fork={fork!r} must be a milestone at which several branches start; choose from "
-            f"{', '.join(map(str, forks))}."
+            f"{listed(forks)}."
         )
     return np.flatnonzero(real & (placed.edges[:, 0] == fork))
 

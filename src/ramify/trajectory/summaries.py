@@ -8,6 +8,7 @@ from scipy import stats
 from .._compat import import_pandas
 from .._validation import check_count
 from ..graph.placement import Placement
+from .checks import listed
 from .trends import check_branches, check_level
 
 # More levels than this are names or numbers of samples rather than groups of them.
@@ -214,8 +215,7 @@ def check_columns(data: Any, columns: Any, n_samples: int) -> dict[Any, tuple[An
     for name in columns:
         if name not in names:
             raise ValueError(
-                f"columns names {name!r}, which data does not have; choose from "
-                f"{', '.join(map(str, names))}."
+                f"columns names {name!r}, which data does not have; choose from {listed(names)}."
             )
     return {name: values_and_levels(data[name]) for name in columns}
 
