@@ -136,8 +136,8 @@ def branch_table(
                         row |= describe(found, value, level)
                     rows.append(row)
     table = pd.DataFrame(rows, columns=ORDER)
-    # A whole number also in a file, though it may be missing.
-    return table.astype({"count": "Int64"})
+    # A count is a whole number also in a file, though it may be missing.
+    return table.astype(dict.fromkeys(ORDER[-7:], np.float64) | {"count": "Int64"})
 
 
 def describe(values: Any, wanted: Any, level: float) -> dict[str, float]:
