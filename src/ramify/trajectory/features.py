@@ -1,0 +1,120 @@
+"""Features of the samples, dense or sparse, in blocks of columns with the same missing values."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._typing import Bools, Floats, Ints, Matrix
+from .._validation import check_not_huge
+
+# Numbers in a dense block of features (8 MiB).
+MAX_BLOCK = 2**20
+
+
+class Block(NamedTuple):
+    """Some features, in double precision, without the samples in which they are missing."""
+
+    columns: Ints
+    rows: Bools | slice  # the samples that are there; all of them as a slice
+    values: Floats  # (n_rows, n_columns)
+
+
+def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Matrix, list[Any]]:
+    """One row of numbers per sample, dense or CSC, and one name per feature.
+
+    NaN stands for a missing value. Columns of a data frame bring their names; other features
+    are numbered from 0 where no names are given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory.features import check_features
+    >>> check_features(np.zeros((3, 2)), None, 3)[1]
+    [0, 1]
+    """
+    if feature_names is None and hasattr(values, "columns"):
+        feature_names = list(values.columns)
+    if sparse.issparse(values):
+        # Columns are cut out of it, which is slow in any other format.
+        values = sparse.csc_array(values).astype(np.float64, copy=False)
+        entries = values.data
+    else:
+        try:
+            values = entries = np.asarray(values, dtype=None if is_numeric(values) else np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"values must hold numbers, but {error}; drop columns of text or encode them, "
+                "for instance with sklearn.preprocessing.OneHotEncoder."
+            ) from error
+    if values.ndim != 2 or values.shape[0] != n_samples or values.shape[1] == 0:
+        raise ValueError(
+            f"values has shape {values.shape} but must be (n_samples, n_features) with "
+            f"n_samples={n_samples} and at least one feature; pass one row per sample on the tree, "
+            "in the same order."
+        )
+    largest = float(np.fmax.reduce(entries, axis=None, initial=0))
+    size = max(largest, -float(np.fmin.reduce(entries, axis=None, initial=0)))
+    if not np.isfinite(size):
+        raise ValueError(
+            "values holds an infinite number, but every value must be finite or NaN (missing); "
+            "replace it, for instance by NaN."
+        )
+    if n_samples > 0:
+        check_not_huge(values, size, "values")
+    names = list(range(values.shape[1])) if feature_names is None else list(feature_names)
+    if len(names) != values.shape[1]:
+        raise ValueError(
+            f"feature_names has {len(names)} names, but values has {values.shape[1]} columns; "
+            "pass one name per column."
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(
+            f"feature_names holds {twice!r} more than once, but names must differ; make them "
+            "unique, for instance by a suffix."
+        )
+    return values, names
+
+
+def is_numeric(values: Any) -> bool:
+    """Whether something is an array of numbers already, which need not be copied."""
+    return isinstance(values, np.ndarray) and values.dtype.kind in "uif"
+
+
+def feature_blocks(values: Matrix, samples: Ints | slice = slice(None)) -> Iterator[Block]:
+    """Blocks of features that lack the same samples; all features together hold every column once.
+
+    Of all samples, or of some. Sparse values are made dense one block at a time. Features without
+    missing values, the usual case, come many at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory.features import feature_blocks
+    >>> for block in feature_blocks(np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]])):
+    ...     print(block.columns, block.values.tolist())
+    [0 2] [[1.0, 3.0], [4.0, 6.0]]
+    [1] [[5.0]]
+    """
+    n_samples, n_features = values.shape
+    width = max(1, MAX_BLOCK // max(n_samples, 1))
+    for start in range(0, n_features, width):
+        cut = values[:, start : start + width]
+        dense = (cut.toarray() if sparse.issparse(cut) else cut)[samples].astype(np.float64)
+        columns = np.arange(start, start + dense.shape[1])
+        missing = np.isnan(dense)
+        has_missing = missing.any(axis=0)
+        if not has_missing.any():
+            yield Block(columns, slice(None), dense)
+            continue
+        if not has_missing.all():
+            yield Block(columns[~has_missing], slice(None), dense[:, ~has_missing])
+        gappy = np.flatnonzero(has_missing)
+        patterns = np.packbits(missing[:, gappy], axis=0)
+        _, pattern = np.unique(patterns, axis=1, return_inverse=True)
+        for number in range(pattern.max() + 1):
+            members = gappy[pattern.ravel() == number]
+            rows = ~missing[:, members[0]]
+            yield Block(columns[members], rows, dense[np.ix_(rows, members)])
