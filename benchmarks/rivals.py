@@ -19,7 +19,7 @@ from ramify.graph.placement import Placement, degrees, segments
 
 Fit = Callable[[np.ndarray, int], Placement]
 
-# Principal components that every method sees which does not say how many it wants.
+# Principal components for methods that do not say how many they want.
 N_COMPONENTS = 20
 
 
@@ -190,42 +190,30 @@ def clusters_as_branches(
 
 
 RIVALS: dict[str, dict[str, Fit]] = {
+    # scFates' documentation asks for 100 to 2,000 nodes, and its tutorials take 200.
     "simpleppt": {
-        # The defaults, with as many nodes as in scFates' tutorials.
-        "200 nodes, σ = 0.1, λ = 1": partial(simpleppt),
-        "200 nodes, σ = 0.1, λ = 100": partial(simpleppt, lam=100, n_steps=200),
-        "200 nodes, σ = 0.1, λ = 100, 10 comp": partial(
-            simpleppt, lam=100, n_steps=200, n_components=10
-        ),
-        "200 nodes, σ = 0.1, λ = 100, twigs 5": partial(simpleppt, lam=100, n_steps=200, fewest=5),
-        "200 nodes, σ = 0.1, λ = 100, twigs 10": partial(
-            simpleppt, lam=100, n_steps=200, fewest=10
-        ),
-        "200 nodes, σ = 0.2, λ = 100": partial(simpleppt, sigma=0.2, lam=100, n_steps=200),
-        "200 nodes, σ = 0.1, λ = 10": partial(simpleppt, lam=10, n_steps=200),
-        "200 nodes, σ = 0.1, λ = 10, 10 comp": partial(simpleppt, lam=10, n_steps=200, n_components=10),
-        "100 nodes, σ = 0.1, λ = 10": partial(simpleppt, lam=10, n_steps=200,n_nodes=100),
-        "100 nodes, σ = 0.05, λ = 10": partial(simpleppt, lam=10, n_steps=200,n_nodes=100,sigma=0.05),
-        "30 nodes, σ = 0.1, λ = 10": partial(simpleppt, n_nodes=30, lam=10),
+        "defaults, 200 nodes": simpleppt,
+        "200 nodes, λ = 10": partial(simpleppt, lam=10.0, n_steps=200),
+        "200 nodes, λ = 100": partial(simpleppt, lam=100.0, n_steps=200),
+        "30 nodes, λ = 10": partial(simpleppt, n_nodes=30, lam=10.0),  # of its README
     },
+    # The penalty of branching α and the collapse of small branches are its own remedies for twigs,
+    # with the values that STREAM, a pipeline built on it, takes.
     "elpigraph-python": {
-        "50 nodes": partial(elpigraph),
+        "defaults, 50 nodes": elpigraph,
         "50 nodes, 20 components, α = 0.02, collapsed": partial(
-            elpigraph, n_components=20, alpha=0.02, collapse=True
-        ),
-        "50 nodes, 20 components, α = 0.01, collapsed": partial(
-            elpigraph, n_components=20, alpha=0.01, collapse=True
+            elpigraph, n_components=N_COMPONENTS, alpha=0.02, collapse=True
         ),
         "50 nodes, 20 components, α = 0.02, collapsed, extended": partial(
-            elpigraph, n_components=20, alpha=0.02, collapse=True, extend=True
+            elpigraph, n_components=N_COMPONENTS, alpha=0.02, collapse=True, extend=True
         ),
     },
+    # Denoised as in scanpy's tutorial on PAGA, with its numbers of neighbours and components.
     "scanpy": {
-        "15 neighbours, pseudotime": partial(paga),
-        "15 neighbours, projection": partial(paga, by="projection"),
-        "15 neighbours, 20 pcs, projection": partial(paga, n_pcs=20,by="projection"),
-        "15 neighbours, 10 pcs, projection": partial(paga, n_pcs=10,by="projection"),
-        "30 neighbours, 20 pcs, projection": partial(paga, n_pcs=20,n_neighbors=30,by="projection"),
+        "defaults, pseudotime": paga,
+        "defaults, projection": partial(paga, by="projection"),
+        "resolution 2, projection": partial(paga, resolution=2.0, by="projection"),
+        "30 neighbours, projection": partial(paga, n_neighbors=30, by="projection"),
         "denoised, pseudotime": partial(paga, n_neighbors=4, n_pcs=20, denoised=True),
         "denoised, projection": partial(
             paga, n_neighbors=4, n_pcs=20, denoised=True, by="projection"

@@ -32,7 +32,7 @@ from ramify import DDRTree
 from ramify.datasets import make_tree
 from ramify.graph.placement import Placement, degrees
 from ramify.metrics import f1_branches, f1_milestones, him, isomorphic, tree_correlation
-from rivals import N_COMPONENTS, RIVALS, Fit, place
+from rivals import RIVALS, Fit, place
 from run import THREAD_VARIABLES, machine, n_cores, say, without_paths
 
 HERE = Path(__file__).resolve().parent
@@ -64,7 +64,7 @@ Run = dict[str, Any]
 
 def ours(X: np.ndarray, random_state: int) -> Placement:
     """DDRTree's tree, in its embedding."""
-    model = DDRTree(N_COMPONENTS, random_state=random_state).fit(X)
+    model = DDRTree(10, random_state=random_state).fit(X)
     edges = np.column_stack(sparse.triu(model.tree_).nonzero())
     return place(model.embedding_, model.centers_, edges)
 
