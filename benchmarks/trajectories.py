@@ -243,15 +243,24 @@ def breakdown(groups: dict[str, list[Run]], key: str, values: list[str]) -> list
 
 
 def verdicts(groups: dict[str, list[Run]]) -> list[str]:
-    """Whether ours is best or tied, score by score."""
+    """Whether ours is best or tied, has the right tips in most runs, and never failed."""
     ranks = {label: medians(runs) for label, runs in groups.items()}
+    right = {label: sum(map(is_right, runs)) for label, runs in groups.items()}
+    failed = {label: sum("failed" in run for run in runs) for label, runs in groups.items()}
+    others = [label for label in groups if label != OURS]
     rows = []
     for k, score in enumerate(RANKED):
-        rivals = {label: found[k] for label, found in ranks.items() if label != OURS}
-        best = max(rivals, key=lambda label: rivals[label])
-        holds = "yes" if ranks[OURS][k] >= rivals[best] - TIE else "no"
-        rows.append([score, f"{ranks[OURS][k]:.3f}", f"{rivals[best]:.3f} ({best})", holds])
-    return table(["median of", OURS, "best of the others", "best or tied"], rows)
+        best = max(others, key=lambda label: ranks[label][k])
+        mine, theirs = ranks[OURS][k], ranks[best][k]
+        rows.append([f"median of {score}", f"{mine:.3f}", f"{theirs:.3f} ({best})"])
+        rows[-1].append("best or tied: " + ("yes" if mine >= theirs - TIE else "no"))
+    best = max(others, key=lambda label: right[label])
+    rows.append(["runs with the right number of tips", str(right[OURS]), f"{right[best]} ({best})"])
+    rows[-1].append("most: " + ("yes" if 2 * right[OURS] > len(groups[OURS]) else "no"))
+    best = min(others, key=lambda label: failed[label])
+    rows.append(["runs that failed", str(failed[OURS]), f"{failed[best]} ({best})"])
+    rows[-1].append("none: " + ("no" if failed[OURS] else "yes"))
+    return table(["", OURS, "best of the others", "reached"], rows)
 
 
 def render(document: dict[str, Any]) -> str:
