@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
@@ -332,8 +332,37 @@ def dumps(document: dict[str, Any]) -> str:
     return head.replace('"runs": null', f'"runs": [\n{runs}\n ]') + "\n"
 
 
+def measure(path: Path, chosen: list[str], *, quick: bool) -> None:
+    """Run the chosen methods, and write the results after each setting; others' are kept."""
+    todo = cases(quick=quick)
+    document = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "machine": machine(),
+        "versions": {name: version(name) for name in PROGRAMS},
+        "data": {
+            "simulated": True,
+            "n_samples": todo[0]["n_samples"],
+            "n_features": N_FEATURES,
+            "noise": NOISES,
+        },
+    }
+    known = by_setting(json.loads(path.read_text("utf-8"))["runs"]) if path.exists() else {}
+    found = {key: runs for key, runs in known.items() if key[0] not in chosen}
+    settings = [(method, setting) for method in METHODS for setting in METHODS[method]]
+    start = time.perf_counter()
+    with ThreadPoolExecutor(n_cores()) as pool:
+        futures = {
+            pool.submit(run_setting, *key, todo): key for key in settings if key[0] in chosen
+        }
+        for future in as_completed(futures):
+            found[futures[future]] = future.result()
+            runs = [run for key in settings if key in found for run in found[key]]
+            path.write_text(dumps({**document, "runs": runs}), "utf-8")
+    say(f"finished after {(time.perf_counter() - start) / 60:.1f} minutes")
+
+
 def main() -> None:
-    """Run the methods, all or some, and write the results and the page."""
+    """Run the methods, all or some, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few small cases, kept apart")
     parser.add_argument("--only", nargs="+", choices=list(METHODS), help="keep others' results")
@@ -346,38 +375,9 @@ def main() -> None:
     folder = HERE / ("results-quick" if arguments.quick else "results")
     folder.mkdir(exist_ok=True)
     path = folder / "trajectories.json"
-    page = (folder if arguments.quick else HERE) / "trajectories.md"
     if not arguments.render:
-        chosen = arguments.only or list(METHODS)
-        known = json.loads(path.read_text("utf-8"))["runs"] if path.exists() else []
-        todo = cases(quick=arguments.quick)
-        start = time.perf_counter()
-        with ThreadPoolExecutor(n_cores()) as pool:
-            pending = {
-                method: [pool.submit(run_setting, method, setting, todo) for setting in settings]
-                for method, settings in METHODS.items()
-                if method in chosen
-            }
-            runs: list[Run] = []
-            for method in METHODS:
-                if method in pending:
-                    runs += [run for future in pending[method] for run in future.result()]
-                else:
-                    runs += [run for run in known if run["method"] == method]
-        say(f"finished after {(time.perf_counter() - start) / 60:.1f} minutes")
-        document = {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-            "machine": machine(),
-            "versions": {name: version(name) for name in PROGRAMS},
-            "data": {
-                "simulated": True,
-                "n_samples": todo[0]["n_samples"],
-                "n_features": N_FEATURES,
-                "noise": NOISES,
-            },
-            "runs": runs,
-        }
-        path.write_text(dumps(document), "utf-8")
+        measure(path, arguments.only or list(METHODS), quick=arguments.quick)
+    page = (folder if arguments.quick else HERE) / "trajectories.md"
     page.write_text(render(json.loads(path.read_text("utf-8"))), "utf-8")
 
 
