@@ -107,7 +107,8 @@ def elpigraph(
         tree = program.computeElasticPrincipalTree(
             Z, NumNodes=n_nodes, alpha=alpha, FinalEnergy="Penalized", Do_PCA=False
         )[0]
-        if collapse:
+        # It cannot collapse what has no branches: version 0.3.4 ended with a ValueError on a path.
+        if collapse and degrees(np.asarray(tree["Edges"][0], dtype=int), n_nodes).max() > 2:
             found = program.CollapseBranches(Z, tree, Mode="PointNumber", ControlPar=5)
             tree = {**tree, "NodePositions": found["Nodes"], "Edges": [found["Edges"].astype(int)]}
         if extend:
