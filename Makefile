@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick bench-selection clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick bench-selection bench-trajectories clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
+	@echo "make bench-trajectories  trees found against the true ones, beside other programs (half an hour)"
 	@echo "make clean        remove everything that make made"
 
 # The package with what the demo needs; editable, so that it is installed once.
@@ -78,6 +79,9 @@ bench-quick: $(BENCH)/bench.stamp
 
 bench-selection: $(VENV)/demo.stamp
 	$(BIN)/python benchmarks/selection.py
+
+bench-trajectories: $(BENCH)/bench.stamp
+	$(BENCH)/bin/python benchmarks/trajectories.py
 
 clean:
 	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
