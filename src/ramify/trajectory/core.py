@@ -1,8 +1,9 @@
 """A learned graph with a root, and the samples' places on it."""
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -31,8 +32,12 @@ from .branches import Branches, importance, outward_branches, shares
 from .checks import check_geometry, check_points, check_positions, sample_rows
 from .geometry import Geometry, contract, insert_node, keep_edges, place
 from .milestones import default_roots, name_milestones
+from .recipe import landmarks
 from .roots import Root, node_numbers, richness
 from .twigs import Twigs, rank_twigs
+
+if TYPE_CHECKING:
+    from .support import Support
 
 # Of samples with a label, and of places equally rich in it, so many are compared.
 MOST_COMPARED = 200
@@ -145,7 +150,8 @@ class Trajectory:
         positions, edges = check_geometry(tree, nodes)
         samples, labels = check_points(points, positions, names)
         self._samples = Samples(samples, labels, float(sigma), 1.0, effective_n_jobs(n_jobs))
-        self.estimator_ = None
+        self.estimator_: Any = None
+        self._recipe: tuple[tuple[str, dict[str, Any]], ...] = ()
         self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
 
     @classmethod
@@ -195,6 +201,7 @@ class Trajectory:
         sigma = float(getattr(model, "sigma_", 0.0))
         self._samples = Samples(samples * scale, labels, sigma, scale, effective_n_jobs(n_jobs))
         self.estimator_ = model
+        self._recipe = (("from_estimator", {"structure": structure}),)
         placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
         self._settle(placed, [], None)
         return self
@@ -213,6 +220,7 @@ class Trajectory:
         parts = geometry.parts
         elsewhere = default_roots(geometry, self._names)
         elsewhere = elsewhere[~np.isin(parts[elsewhere], parts[nodes])]
+        self._default_roots = elsewhere
         self.roots_ = np.unique(np.concatenate([nodes, elsewhere]).astype(np.intp))
         self._geometry, self._parts = geometry, parts
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
@@ -224,9 +232,16 @@ class Trajectory:
     def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self:
         new = type(self).__new__(type(self))
         new._samples, new.estimator_ = self._samples, self.estimator_
+        new._recipe = self._recipe
         if base is self._base:
             new._names = self._names
         new._settle(base, roots, end)
+        return new
+
+    def _recorded(self, method: str, given: dict[str, Any]) -> Self:
+        """The same with one step more in the recipe, which `support` follows with other fits."""
+        new = copy.copy(self)
+        new._recipe = (*self._recipe, (method, given))
         return new
 
     # Roots
@@ -289,15 +304,20 @@ class Trajectory:
             )
         n_nodes, names = len(self._base.nodes), self._names
         roots: list[Root] = []
+        asked: dict[str, Any] = {}
         if node is not None:
-            roots = [Root("node", k) for k in node_numbers(node, names, n_nodes, "node")]
+            numbers = node_numbers(node, names, n_nodes, "node")
+            roots = [Root("node", k) for k in numbers]
+            asked = {"near": landmarks(self._base, names, numbers)}
         elif sample is not None:
             rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
             roots = [Root("sample", int(row)) for row in rows]
+            asked = {"sample": rows}
         elif labels is not None:
             roots = [Root("node", self._richest_node(labels, value, at))]
+            asked = {"labels": labels, "value": value, "at": at}
         last = None if end is None else node_numbers(end, names, n_nodes, "end")[0]
-        return self._view(self._base, roots, last)
+        return self._view(self._base, roots, last)._recorded("rooted", asked)
 
     def _richest_node(self, labels: Any, value: Any, at: str) -> int:
         if at not in {"tip", "node"}:
@@ -380,8 +400,11 @@ class Trajectory:
     @property
     def noise_(self) -> float:
         """Spread of the samples in each direction across the graph."""
+        return self._noise_of(slice(None))
+
+    def _noise_of(self, rows: Any) -> float:
         across = max(self._base.nodes.shape[1] - 1, 1)
-        return float(np.sqrt(np.mean(self.distance_**2) / across))
+        return float(np.sqrt(np.mean(self.distance_[rows] ** 2) / across))
 
     @cached_property
     def milestones_(self) -> Any:
@@ -652,11 +675,13 @@ class Trajectory:
         ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
         """
         n_nodes, lengths = len(self._base.nodes), self._base.lengths
+        asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
             min_length = NOISE_LENGTHS * self.noise_
         result = self
         if tips is not None:
             cut = node_numbers(tips, self._tips, 0, "tips")
+            asked["near"] = landmarks(self._base, self._names, cut)
             others = np.setdiff1d(list(self._tips), cut)
             twigs = rank_twigs(self._base.edges, lengths, n_nodes, others)
             result = result._without(twigs, len(twigs.tips))
@@ -669,7 +694,7 @@ class Trajectory:
             n_edges = len(result._base.edges)
             twigs = result._rank(np.bincount(result._base.edge, minlength=n_edges).astype(float))
             result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_samples)))
-        return result
+        return result._recorded("prune", asked)
 
     def merge(self, n_branches: int) -> Self:
         """Reduce the trajectory to a given number of branches.
@@ -711,8 +736,9 @@ class Trajectory:
             else:
                 many = middle + 1
         result = self._without(twigs, few)
+        asked = {"n_branches": n_branches}
         if result._n_branches == n_branches:
-            return result
+            return result._recorded("merge", asked)
         fewest = result._n_branches
         result = self._without(twigs, max(few - 1, 0))
         reachable = f"{fewest} or {result._n_branches}"
@@ -724,7 +750,38 @@ class Trajectory:
                     f"forks; choose {reachable}."
                 )
             result = joined
-        return result
+        return result._recorded("merge", asked)
+
+    # Support
+
+    def support(self, X: Any = None, **options: Any) -> "Support":
+        """How often branches, forks and tips are found again, and how much pseudotime varies.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples that the estimator was fitted to, in the same order.
+        **options
+            ``n_resamples``, ``method``, ``level``, ``min_jaccard``, ``random_state``, ``n_jobs``
+            and ``progress`` of `ramify.trajectory.support.support`, where everything is said.
+
+        Returns
+        -------
+        support : Support
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+        >>> found = learn_trajectory(data.X, random_state=0)
+        >>> result = found.support(data.X, n_resamples=3, random_state=0)
+        >>> result.milestones_.support.to_dict()
+        {'T1': 1.0, 'T2': 1.0, 'T3': 1.0, 'F1': 1.0}
+        """
+        from .support import support  # it makes trajectories itself
+
+        return support(self, X, **options)
 
     @property
     def _tips(self) -> dict[int, str]:
