@@ -5,9 +5,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
 
 from .._typing import Floats, Ints, Sparse
-from ..graph.placement import Placement, Segments, degrees, on_segments, rearranged, segments
+from ..graph.placement import (
+    Placement,
+    Segments,
+    degrees,
+    length_matrix,
+    on_segments,
+    rearranged,
+    segments,
+)
 
 
 class Branches(NamedTuple):
@@ -54,7 +63,10 @@ def outward_branches(
     rank[sorted(named, key=lambda node: importance(named[node]))] = np.arange(len(named))
     start, end = found.ends.T
     later = node_time[start] - node_time[end]
-    turned = (later > 0) | ((later == 0) & (rank[start] > rank[end]))
+    # The ends of a branch without length have the same time: it still leads away from the root.
+    before = came_from(found, roots)
+    backwards = np.where(before[start] == end, True, rank[start] > rank[end])
+    turned = (later > 0) | ((later == 0) & (before[end] != start) & backwards)
     start, end = np.where(turned, end, start), np.where(turned, start, end)
     order = np.lexsort((rank[end], rank[start], node_time[start]))
     found = rearranged(found, order, turned)
@@ -75,6 +87,33 @@ def outward_branches(
         node_time[start],
         parents,
     )
+
+
+def came_from(found: Segments, roots: Ints) -> Ints:
+    """The milestone before each milestone on the way from the nearest root, by node; else −1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import segments
+    >>> from ramify.trajectory.branches import came_from
+    >>> edges = np.array([[0, 1], [1, 2], [1, 3]])
+    >>> came_from(segments(edges, np.array([1.0, 0.0, 2.0]), 4), np.array([0]))
+    array([-1,  0,  1,  1])
+    """
+    nodes = found.milestones
+    matrix = length_matrix(np.searchsorted(nodes, found.ends), found.lengths, len(nodes))
+    _, before, _ = dijkstra(
+        matrix,
+        directed=False,
+        indices=np.searchsorted(nodes, roots),
+        min_only=True,
+        return_predecessors=True,
+    )
+    result = np.full(int(nodes.max()) + 1, -1, dtype=np.intp)
+    known = before >= 0
+    result[nodes[known]] = nodes[before[known]]
+    return result
 
 
 def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:
