@@ -32,7 +32,7 @@ from .branches import Branches, importance, outward_branches, shares
 from .checks import check_geometry, check_points, check_positions, sample_rows
 from .geometry import Geometry, contract, insert_node, keep_edges, place
 from .milestones import default_roots, name_milestones
-from .recipe import landmarks
+from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
 from .twigs import Twigs, rank_twigs
 
@@ -151,7 +151,7 @@ class Trajectory:
         samples, labels = check_points(points, positions, names)
         self._samples = Samples(samples, labels, float(sigma), 1.0, effective_n_jobs(n_jobs))
         self.estimator_: Any = None
-        self._recipe: tuple[tuple[str, dict[str, Any]], ...] = ()
+        self._recipe: Recipe = ()
         self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Places of one graph found again on another graph of the same samples."""
+"""How a trajectory was made, in terms that hold for another graph of the same samples."""
 
 from typing import Any, NamedTuple
 
@@ -7,6 +7,10 @@ import numpy as np
 from ..graph.placement import Segments, distances_from, on_segments, to_points
 from .geometry import Geometry
 from .roots import Root
+
+# A method of Trajectory and what it was given, nodes as landmarks; the first made the trajectory.
+Step = tuple[str, dict[str, Any]]
+Recipe = tuple[Step, ...]
 
 
 class Landmark(NamedTuple):
