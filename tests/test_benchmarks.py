@@ -23,7 +23,7 @@ sys.path.append(str(FOLDER))
 cases, data, programs, render, run = map(
     import_module, ("cases", "data", "programs", "render", "run")
 )
-rivals, trajectories = map(import_module, ("rivals", "trajectories"))
+real, rivals, trajectories = map(import_module, ("real", "rivals", "trajectories"))
 measures, objective, subgradient, targets = map(
     import_module, ("measures", "objective", "subgradient", "targets")
 )
@@ -326,3 +326,8 @@ def test_page_on_trajectories_shows_its_results():
     assert trajectories.dumps(document) == (FOLDER / "results" / "trajectories.json").read_text(
         "utf-8"
     )
+
+
+def test_page_on_real_data_shows_its_results():
+    document = json.loads((FOLDER / "results" / "real.json").read_text("utf-8"))
+    assert (FOLDER / "real.md").read_text("utf-8") == real.render(document)
