@@ -334,7 +334,7 @@ def resampled(task: Task, number: int, seed: np.random.SeedSequence) -> tuple[in
 def bootstrapped(
     rng: np.random.Generator, model: Any, X: Any, recipe: Recipe, roots: list[Landmark]
 ) -> tuple[Trajectory, bool]:
-    """All samples on the graph of a fit to rows drawn with replacement, and whether it converged."""
+    """A fit to rows drawn with replacement, all samples on its graph; whether it converged."""
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = np.sort(rng.integers(n_samples, size=n_samples))
     seed = int(rng.integers(2**31 - 1))
