@@ -758,16 +758,39 @@ class Trajectory:
 
     # Support
 
-    def support(self, X: Any = None, **options: Any) -> "Support":
+    def support(
+        self,
+        X: Any = None,
+        *,
+        n_resamples: int = 100,
+        method: str = "auto",
+        level: float = 0.95,
+        min_jaccard: float = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+    ) -> "Support":
         """How often branches, forks and tips are found again, and how much pseudotime varies.
+
+        See `ramify.trajectory.support.support` for what this means and how it is done.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples that the estimator was fitted to, in the same order.
-        **options
-            ``n_resamples``, ``method``, ``level``, ``min_jaccard``, ``random_state``, ``n_jobs``
-            and ``progress`` of `ramify.trajectory.support.support`, where everything is said.
+        n_resamples : int, default=100
+        method : {"auto", "bootstrap", "posterior"}, default="auto"
+            Fits to rows drawn with replacement or, for SPL, samples drawn from the posterior.
+            "auto" is the bootstrap.
+        level : float, default=0.95
+            Probability of the intervals of pseudotime.
+        min_jaccard : float, default=0.5
+            What is found again has a Jaccard similarity above this.
+        random_state : int, RandomState or None, default=None
+        n_jobs : int or None, default=None
+            Number of processes; the result does not depend on it.
+        progress : bool, default=True
+            Show a progress bar if standard error is a terminal.
 
         Returns
         -------
@@ -777,7 +800,7 @@ class Trajectory:
         --------
         >>> from ramify.datasets import make_tree
         >>> from ramify.trajectory import learn_trajectory
-        >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+        >>> data = make_tree(600, 10, noise=0.05, random_state=0)  # simulated
         >>> found = learn_trajectory(data.X, random_state=0)
         >>> result = found.support(data.X, n_resamples=3, random_state=0)
         >>> result.milestones_.support.to_dict()
@@ -785,7 +808,17 @@ class Trajectory:
         """
         from .support import support  # it makes trajectories itself
 
-        return support(self, X, **options)
+        return support(
+            self,
+            X,
+            n_resamples=n_resamples,
+            method=method,
+            level=level,
+            min_jaccard=min_jaccard,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
     @property
     def _tips(self) -> dict[int, str]:

@@ -184,7 +184,7 @@ def support(
     >>> from ramify.datasets import make_tree
     >>> from ramify.trajectory import learn_trajectory
     >>> from ramify.trajectory.support import support
-    >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+    >>> data = make_tree(600, 10, noise=0.05, random_state=0)  # simulated
     >>> found = learn_trajectory(data.X, random_state=0)
     >>> result = support(found, data.X, n_resamples=5, random_state=0)
     >>> result.branches_.support.to_dict()
