@@ -3,12 +3,17 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
+from threadpoolctl import threadpool_limits
 
 from .._typing import Bools, Floats, Ints
 from ..graph import adjacency
 from ..memory import check_memory
+
+# Parts of forks that are compared with all parts of the other at a time.
+BLOCK = 256
 
 
 class Outline(NamedTuple):
@@ -80,7 +85,7 @@ def compare(reference: Any, other: Any) -> Comparison:
     Notes
     -----
     Of the branches only pairs that share samples are visited. All pairs of parts of forks are, by
-    products of matrices, a fork at a time: with B branches each, time grows as B³ and memory
+    products of matrices, some forks at a time: with B branches each, time grows as B³ and memory
     as B².
 
     Examples
@@ -122,15 +127,19 @@ def compare_outlines(one: Outline, other: Outline) -> Comparison:
     parts, candidates = parts_at_forks(one), parts_at_forks(other)
     members = candidates.branches.T.astype(float)
     size, candidate_size = parts.branches @ size_one, size_other @ members
-    for fork in np.unique(parts.fork):
-        here = parts.fork == fork
-        if size[here].min() == 0:
-            continue
-        in_part = parts.branches[here][:, i] * shared
-        on_other = np.array([np.bincount(j, row, minlength=n_other) for row in in_part])
-        common = on_other @ members
-        total = size[here][:, np.newaxis] + candidate_size - common
-        milestones[fork] = most_similar_fork(common / total, candidates.fork)
+    contingency = sparse.csr_array((shared, (i, j)), shape=(n_one, n_other))
+    forks = np.unique(parts.fork)
+    with threadpool_limits(limits=1):
+        for some in np.array_split(forks, len(size) // BLOCK + 1):
+            here = np.isin(parts.fork, some)
+            common = (parts.branches[here].astype(float) @ contingency) @ members
+            total = size[here][:, np.newaxis] + candidate_size - common
+            similarity_of_parts = common / np.maximum(total, 1)
+            for fork in some:
+                its = parts.fork[here] == fork
+                if size[here][its].min() > 0:
+                    found = most_similar_fork(similarity_of_parts[its], candidates.fork)
+                    milestones[fork] = found
     return Comparison(best(np.ones(len(i), dtype=bool)), match, milestones)
 
 
