@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, NamedTuple
@@ -294,12 +294,22 @@ def outcomes_of(
     """The resamples by number as they are finished, in any order; a message for a failed one."""
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     outcomes = parallel(delayed(resampled)(task, number, seed) for number, seed in enumerate(seeds))
-    # Closing the generator, after Ctrl-C too, ends what has been started.
-    with closing(outcomes), progress_bar(len(seeds)) if progress else nullcontext() as bar:
+    with stopped(outcomes), progress_bar(len(seeds)) if progress else nullcontext() as bar:
         for outcome in outcomes:
             if bar is not None:
                 bar.update()
             yield outcome
+
+
+@contextmanager
+def stopped(outcomes: Any) -> Iterator[None]:
+    """After Ctrl-C too, end what has been started, without joblib's remarks on that."""
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
 
 
 def progress_bar(total: int) -> Any:
