@@ -89,7 +89,7 @@ def same(one, other):
     pd.testing.assert_series_equal(one.n_tips_, other.n_tips_)
 
 
-def test_the_result_depends_on_the_seed_alone(fork):
+def test_the_result_depends_on_the_seed_alone():
     data = make_tree(120, 4, noise=0.05, random_state=0)
     found = learn_trajectory(data.X)  # the estimator has no seed
     one, again, other, parallel = (
