@@ -214,9 +214,7 @@ def _run(
     """Fit one combination without one part, and see what it says of that part."""
     start = time.perf_counter()
     model = clone(estimator).set_params(**parameters)
-    lam = getattr(model, "lam", None)
-    if isinstance(lam, Real):
-        model.set_params(lam=float(lam) * len(train) / (len(train) + len(test)))
+    weigh_tree(model, len(train) / (len(train) + len(test)))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # reported in the table
@@ -229,6 +227,25 @@ def _run(
         distances = tree_distances(model, rows_of(model, X, compared, train))
     seconds = time.perf_counter() - start
     return Run(likelihood, np.sqrt(noise), distances, model.converged_, seconds, "")
+
+
+def weigh_tree(model: Any, part: float) -> None:
+    """Set a ``lam`` that was meant for all samples to what it means for a part of them.
+
+    The other terms of the objective are sums over the samples. An automatic one sees to itself.
+
+    Examples
+    --------
+    >>> from ramify import DRTree
+    >>> from ramify.model_selection import weigh_tree
+    >>> model = DRTree(lam=10)
+    >>> weigh_tree(model, 0.5)
+    >>> model.lam
+    5.0
+    """
+    lam = getattr(model, "lam", None)
+    if isinstance(lam, Real):
+        model.set_params(lam=float(lam) * part)
 
 
 def tree_distances(model: Any, X: Any) -> Floats:

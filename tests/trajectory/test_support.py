@@ -114,7 +114,7 @@ def test_the_result_depends_on_the_seed_alone():
         lambda t: t.rooted(node="T2").prune().rooted(),
         lambda t: t.rooted(labels=np.arange(200) % 9, value=4, at="node"),
     ],
-    ids=str,
+    ids=range(9),
 )
 def test_the_recipe_makes_the_same_of_the_same_fit(change):
     data = make_tree(200, 5, noise=0.1, random_state=3)
@@ -131,12 +131,15 @@ def test_the_recipe_makes_the_same_of_the_same_fit(change):
 
 def test_a_resample_is_a_fit_to_rows_with_all_samples_placed_and_the_noise_of_the_rows():
     X = simulated_fork(100, noise=0.1)
-    model = DDRTree(2, random_state=0)
+    model = DDRTree(2, lam=10.0, random_state=0)
     found = Trajectory.from_estimator(model.fit(X)).prune().rooted(sample=3)
-    again, converged = module.bootstrapped(np.random.default_rng(5), model, X, found._recipe, [])
+    again, part, converged = module.bootstrapped(
+        np.random.default_rng(5), model, X, found._recipe, []
+    )
     rng = np.random.default_rng(5)
-    rows = np.sort(rng.integers(100, size=100))
-    other = DDRTree(2, random_state=int(rng.integers(2**31 - 1))).fit(X[rows])
+    rows = sorted(set(rng.integers(100, size=100).tolist()))
+    assert part == len(rows) / 100
+    other = DDRTree(2, lam=10.0 * part, random_state=int(rng.integers(2**31 - 1))).fit(X[rows])
     placed = Trajectory.from_estimator(other, points=other.transform(X))
     noise = Trajectory.from_estimator(other).noise_
     assert noise != placed.noise_
@@ -148,7 +151,7 @@ def test_a_resample_is_a_fit_to_rows_with_all_samples_placed_and_the_noise_of_th
 
 def test_resamples_equal_to_the_data_give_full_support_and_no_spread(fork, monkeypatch):
     _, found, _ = fork
-    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, True))
+    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, 1.0, True))
     result = support(found, fork[0].X, n_resamples=3, progress=False)
     assert (result.branches_[["support", "similarity"]] == 1).all(axis=None)
     assert (result.milestones_[["support", "similarity"]] == 1).all(axis=None)
@@ -164,7 +167,7 @@ def test_support_and_similarity_are_means_over_the_resamples(fork, monkeypatch):
     line = found.prune(tips=["T3"])
     others = [found, line, found.rooted(node="T2"), line]
     made = iter(others)
-    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (next(made), True))
+    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (next(made), 0.8, True))
     result = support(found, fork[0].X, n_resamples=4, level=0.5, min_jaccard=0.6, progress=False)
     expected = np.array([compare(found, other).branches for other in others])
     np.testing.assert_allclose(result.branches_.similarity, expected.mean(axis=0))
@@ -172,10 +175,11 @@ def test_support_and_similarity_are_means_over_the_resamples(fork, monkeypatch):
     times = pd.DataFrame([other.pseudotime_ for other in others])
     table = result.pseudotime_.reset_index(drop=True)
     np.testing.assert_allclose(table["mean"], times.mean())
-    np.testing.assert_allclose(table["std"], times.std())
-    shifted = table.pseudotime - times.mean()
-    np.testing.assert_allclose(table.upper, times.quantile(0.75) + shifted)
-    np.testing.assert_allclose(table.lower, (times.quantile(0.25) + shifted).clip(lower=0))
+    scale = np.sqrt(0.8 / 0.2)  # from graphs of 0.8 of the samples to those of all
+    np.testing.assert_allclose(table["std"], scale * times.std())
+    below, above = (scale * (times.quantile(q) - times.mean()) for q in (0.25, 0.75))
+    np.testing.assert_allclose(table.upper, table.pseudotime + above)
+    np.testing.assert_allclose(table.lower, (table.pseudotime + below).clip(lower=0))
     assert result.n_tips_.to_dict() == {2: 2, 3: 2}
 
 
@@ -187,7 +191,7 @@ def test_failed_resamples_are_counted_with_their_reasons(fork, monkeypatch):
         converged = next(outcomes)
         if converged is None:
             raise ValueError("no such luck")
-        return found, converged
+        return found, 1.0, converged
 
     monkeypatch.setattr(module, "bootstrapped", sometimes)
     result = support(found, fork[0].X, n_resamples=4, progress=False)
@@ -219,7 +223,7 @@ def test_ctrl_c_stops_at_once(fork, monkeypatch):
 def test_the_bar_is_for_terminals(fork, monkeypatch, capsys):
     pytest.importorskip("tqdm")
     _, found, _ = fork
-    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, True))
+    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, 1.0, True))
     support(found, fork[0].X, n_resamples=2)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -232,7 +236,7 @@ def test_the_bar_is_for_terminals(fork, monkeypatch, capsys):
 def test_without_tqdm_there_is_a_remedy(fork, monkeypatch):
     _, found, _ = fork
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, True))
+    monkeypatch.setattr(module, "bootstrapped", lambda rng, **given: (found, 1.0, True))
     with pytest.raises(ImportError, match="or pass progress=False"):
         support(found, fork[0].X, n_resamples=2)
     assert support(found, fork[0].X, n_resamples=2, progress=False).n_failed_ == 0
@@ -305,7 +309,7 @@ def test_the_posterior_moves_samples_on_the_graph_as_it_is():
     # The root stays where it is; the sample that it was the place of does not.
     rng = np.random.default_rng(0)
     embedding = model.sample_posterior(1, random_state=int(rng.integers(2**31 - 1)))[0]
-    moved, _ = module.drawn(np.random.default_rng(0), found)
+    moved, *_ = module.drawn(np.random.default_rng(0), found)
     np.testing.assert_allclose(moved.pseudotime_, found.project(embedding).pseudotime, atol=1e-12)
     assert moved.pseudotime_[5] > 0
 

@@ -18,6 +18,7 @@ from .._typing import Bools, Floats, Ints
 from .._validation import check_count, check_samples
 from ..estimators import SPL
 from ..memory import check_memory
+from ..model_selection import weigh_tree
 from ..structures import FixedGraph, as_structure
 from .branches import importance
 from .checks import listed
@@ -44,9 +45,10 @@ class Support:
         The same for each tip and fork, and its ``kind``; ``n_samples`` is the number of samples on
         the branch of a tip, and in the smallest part of a fork.
     pseudotime_ : DataFrame
-        For each sample its ``pseudotime`` t; ``mean`` m and ``std`` over the resamples;
-        ``lower`` and ``upper``, t + q − m with the quantiles q over the resamples, not below 0;
-        all in units of the data; and ``branch_agreement``, the part of the resamples in which its
+        For each sample its ``pseudotime`` t; the ``mean`` m over the resamples; with deviations
+        from the mean that are scaled to all samples (see the notes of `support`), their
+        ``std``, and ``lower`` and ``upper``, t plus their quantiles, not below 0; all in units of
+        the data; and ``branch_agreement``, the part of the resamples in which its
         branch is found again and the sample is on it.
     n_tips_ : Series
         How many of the resamples have so many tips.
@@ -78,7 +80,8 @@ class Task(NamedTuple):
 
     outline: Outline  # of the given trajectory
     min_jaccard: float
-    make: Callable[..., tuple[Trajectory, bool]]  # (rng, **given) → trajectory, converged
+    # (rng, **given) → trajectory, part of the samples that it is made from, converged
+    make: Callable[..., tuple[Trajectory, float, bool]]
     given: dict[str, Any]
 
 
@@ -90,6 +93,7 @@ class Run(NamedTuple):
     agrees: Bools  # (n_samples,): whether the sample is on its branch
     pseudotime: Floats  # (n_samples,)
     n_tips: int
+    part: float  # of the samples that it was made from
 
 
 def support(
@@ -117,8 +121,10 @@ def support(
     so that a match above ½ is the only one; Hennig (2007) calls a cluster without one dissolved.
     He would not trust clusters of a mean similarity below 0.6, and calls them stable from 0.75 on.
 
-    Bootstrap (Felsenstein, 1985): the estimator is fitted to n_samples rows that are drawn with
-    replacement, with a seed of its own. All the samples are placed on its graph by
+    Bootstrap (Felsenstein, 1985): n_samples rows are drawn with replacement, and the estimator is
+    fitted, with a seed of its own, to those that were drawn, each taken once: about 0.63·n_samples
+    of them. (Of equal rows a tree makes short twigs that the data do not have.) A numeric ``lam``
+    is taken for as many samples as there are. All the samples are placed on its graph by
     ``transform``, where rows that were drawn keep the places of the fit. Then everything is done as
     it was done for the given trajectory: pruning (the noise that a default length comes from is
     that of the rows drawn), merging (to no more branches than there are), and the root. A root
@@ -164,10 +170,10 @@ def support(
     -----
     What varies is the graph, given the samples: their own noise along it, about ``noise_`` of the
     trajectory, comes on top, and so does what every fit has in common, as the shrinkage of a tree
-    towards its middle. Of n rows drawn with replacement about 0.63·n are different. A fit follows
-    these more closely, so that its graph is longer and has more twigs than that of all samples:
-    supports are on the low side, and mean times on the high side, which is why the intervals are
-    moved to the pseudotime.
+    towards its middle. A graph of a part f of the samples varies less around that of all of them
+    than that varies around the truth, by a factor √((1 − f)/f) (Shao & Wu, 1989), which the
+    deviations of pseudotime are divided by. Supports are those of the smaller
+    samples, and so on the low side.
 
     Memory is 24 bytes times n_resamples·n_samples, and what the fits need.
 
@@ -175,6 +181,9 @@ def support(
     ----------
     Felsenstein (1985), "Confidence limits on phylogenies: an approach using the bootstrap",
     Evolution 39, 783-791, doi:10.1111/j.1558-5646.1985.tb00420.x.
+
+    Shao & Wu (1989), "A general theory for jackknife variance estimation", The Annals of Statistics
+    17, 1176-1197, doi:10.1214/aos/1176347263.
 
     Hennig (2007), "Cluster-wise assessment of cluster stability", Computational Statistics & Data
     Analysis 52, 258-271, doi:10.1016/j.csda.2006.11.025.
@@ -272,16 +281,18 @@ def time_spread(trajectory: Trajectory, runs: list[Run], level: float) -> Any:
     """The table of the samples."""
     pandas = import_pandas()
     times = np.stack([run.pseudotime for run in runs])
-    lower, upper = np.quantile(times, [(1 - level) / 2, (1 + level) / 2], axis=0)
     mean, time = times.mean(axis=0), trajectory.pseudotime_
+    part = np.mean([run.part for run in runs])
+    off = (times - mean) * (np.sqrt(part / (1 - part)) if part < 1 else 1.0)
+    lower, upper = np.quantile(off, [(1 - level) / 2, (1 + level) / 2], axis=0)
     one = np.full(times.shape[1], np.nan)
     return pandas.DataFrame(
         {
             "pseudotime": time,
             "mean": mean,
-            "std": times.std(axis=0, ddof=1) if len(times) > 1 else one,
-            "lower": np.maximum(time + lower - mean, 0.0),
-            "upper": time + upper - mean,
+            "std": off.std(axis=0, ddof=1) if len(times) > 1 else one,
+            "lower": np.maximum(time + lower, 0.0),
+            "upper": time + upper,
             "branch_agreement": np.mean([run.agrees for run in runs], axis=0),
         },
         index=pandas.Index(trajectory.names_, name="sample"),
@@ -329,7 +340,7 @@ def resampled(task: Task, number: int, seed: np.random.SeedSequence) -> tuple[in
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # counted
-            again, converged = task.make(np.random.default_rng(seed), **task.given)
+            again, part, converged = task.make(np.random.default_rng(seed), **task.given)
         found = outline(again)
         comparison = compare_outlines(task.outline, found)
     except (ValueError, ArithmeticError, MemoryError) as error:
@@ -338,30 +349,34 @@ def resampled(task: Task, number: int, seed: np.random.SeedSequence) -> tuple[in
     is_found = comparison.branches > task.min_jaccard
     agrees = is_found[own] & (comparison.match[own] == found.branch)
     n_tips = sum(name.startswith("T") for name in found.milestones)
-    return number, Run(converged, comparison, agrees, again.pseudotime_, n_tips)
+    return number, Run(converged, comparison, agrees, again.pseudotime_, n_tips, part)
 
 
 def bootstrapped(
     rng: np.random.Generator, model: Any, X: Any, recipe: Recipe, roots: list[Landmark]
-) -> tuple[Trajectory, bool]:
-    """A fit to rows drawn with replacement, all samples on its graph; whether it converged."""
+) -> tuple[Trajectory, float, bool]:
+    """A fit to the different ones of rows drawn with replacement, all samples on its graph."""
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    rows = np.sort(rng.integers(n_samples, size=n_samples))
+    rows = np.unique(rng.integers(n_samples, size=n_samples))
     seed = int(rng.integers(2**31 - 1))
-    model = clone(model).set_params(random_state=seed).fit(rows_of(model, X, rows))
+    model = clone(model).set_params(random_state=seed)
+    weigh_tree(model, len(rows) / n_samples)
+    model.fit(rows_of(model, X, rows))
     points = np.asarray(model.transform(rows_of(model, X, np.arange(n_samples), rows)))
     (_, options), *steps = recipe
     fitted = Trajectory.from_estimator(model, points=points, **options)
-    return repeated(fitted, steps, rows, roots), bool(model.converged_)
+    part = len(rows) / n_samples
+    return repeated(fitted, steps, rows, roots), part, bool(model.converged_)
 
 
-def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, bool]:
+def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, float, bool]:
     """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
     seed = int(rng.integers(2**31 - 1))
     points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
     points = points.astype(np.float64) * trajectory._samples.scale
     roots = [Root("node", int(node)) for node in trajectory.roots_]
-    return trajectory._view(place(trajectory.nodes_, trajectory.edges_, points), roots, None), True
+    placed = place(trajectory.nodes_, trajectory.edges_, points)
+    return trajectory._view(placed, roots, None), 1.0, True
 
 
 def repeated(
