@@ -5,9 +5,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
 
 from .._typing import Floats, Ints, Sparse
-from ..graph.placement import Placement, Segments, degrees, on_segments, rearranged, segments
+from ..graph import adjacency
+from ..graph.placement import (
+    Placement,
+    Segments,
+    degrees,
+    length_matrix,
+    on_segments,
+    rearranged,
+    segments,
+)
 
 
 class Branches(NamedTuple):
@@ -53,20 +63,21 @@ def outward_branches(
     rank = np.empty(placement.n_nodes, dtype=np.intp)
     rank[sorted(named, key=lambda node: importance(named[node]))] = np.arange(len(named))
     start, end = found.ends.T
-    later = node_time[start] - node_time[end]
+    before, step = _ways_out(found, roots, placement.n_nodes)
+    # Times alone do not tell the direction of a branch without length.
+    later = np.sign(node_time[start] - node_time[end])
+    later[before[start] == end] = 1
+    later[before[end] == start] = -1
     turned = (later > 0) | ((later == 0) & (rank[start] > rank[end]))
     start, end = np.where(turned, end, start), np.where(turned, start, end)
-    order = np.lexsort((rank[end], rank[start], node_time[start]))
+    order = np.lexsort((rank[end], rank[start], step[start], node_time[start]))
     found = rearranged(found, order, turned)
     start, end = found.ends.T
     names = distinct([f"{named[a]}-{named[b]}" for a, b in found.ends.tolist()])
-    # The branch that reaches a milestone first, by the path that gave it its time.
-    arrives: dict[int, int] = {}
-    for branch in np.argsort(node_time[start] + found.lengths, kind="stable")[::-1].tolist():
-        if start[branch] != end[branch]:
-            arrives[int(end[branch])] = branch
-    at_root = set(np.asarray(roots).tolist())
-    parents = ["" if a in at_root else names[arrives[a]] for a in start.tolist()]
+    # Of several branches between two milestones, the shortest leads on.
+    leads = [b for b in np.argsort(-found.lengths).tolist() if before[end[b]] == start[b]]
+    leading = {int(end[branch]): names[branch] for branch in leads}
+    parents = [leading.get(a, "") for a in start.tolist()]
     return Branches(
         milestones,
         np.array(names),
@@ -75,6 +86,18 @@ def outward_branches(
         node_time[start],
         parents,
     )
+
+
+def _ways_out(found: Segments, roots: Ints, n_nodes: int) -> tuple[Ints, Floats]:
+    """The milestone before each on the shortest way from the roots, and how many come before."""
+    lengths = length_matrix(found.ends, found.lengths, n_nodes)
+    _, before, _ = dijkstra(
+        lengths, directed=False, indices=roots, min_only=True, return_predecessors=True
+    )
+    reached = np.flatnonzero(before >= 0)
+    ways = adjacency(np.column_stack([before[reached], reached]), n_nodes)
+    step = dijkstra(ways, directed=False, unweighted=True, indices=roots, min_only=True)
+    return np.where(before >= 0, before, -1), step
 
 
 def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:
