@@ -172,7 +172,7 @@ def test_the_middle_of_a_way_between_forks():
 
 
 def test_without_arguments_the_noise_is_the_measure():
-    edges, nodes, points = drawn(5, n_nodes=30, n_points=200)
+    edges, nodes, points = drawn(5, n_nodes=30, n_points=200, noise=0.6)
     found = Trajectory(edges, nodes, points)
     assert found.prune().samples_.equals(found.prune(min_length=2 * found.noise_).samples_)
     assert len(found.prune().branch_table_) < len(found.branch_table_)

@@ -2,7 +2,8 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from numbers import Integral, Real
 from typing import Any
 
@@ -124,13 +125,19 @@ def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
             "np.flatnonzero(mask)."
         )
     if wanted.dtype.kind not in "iu":
-        row = {name: i for i, name in reversed(list(enumerate(names.tolist())))}
-        missing = [name for name in wanted.ravel().tolist() if name not in row]
-        if missing:
-            raise ValueError(
-                f"{parameter}={missing[0]!r} is no sample; the names are "
-                f"{listed(map(repr, names.tolist()))}."
-            )
+        row = {name: i for i, name in enumerate(names.tolist())}
+        n_called = Counter(names.tolist())
+        for name in wanted.ravel().tolist():
+            if not isinstance(name, Hashable) or name not in row:
+                raise ValueError(
+                    f"{parameter}={name!r} is no sample; the names are "
+                    f"{listed(map(repr, names.tolist()))}."
+                )
+            if n_called[name] > 1:
+                raise ValueError(
+                    f"{parameter}={name!r} is the name of {n_called[name]} samples; pass a row "
+                    "number."
+                )
         found = [row[name] for name in wanted.ravel().tolist()]
         return np.array(found, dtype=np.intp).reshape(wanted.shape)
     wrong = wanted[(wanted < 0) | (wanted >= len(names))]
