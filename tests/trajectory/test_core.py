@@ -271,6 +271,7 @@ def test_a_tree_in_one_place():
     np.testing.assert_array_equal(found.pseudotime_scaled_, 0)
     assert len(found.branch_table_) == 3
     for node in found.milestones_.index:
+        np.testing.assert_array_equal(found.rooted(node=node).pseudotime_scaled_, 0)
         table = found.rooted(node=node).branch_table_
         assert (table["start"][table["parent"] == ""] == node).all()
 

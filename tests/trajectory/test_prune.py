@@ -148,10 +148,10 @@ def test_a_short_twig_with_the_root_at_its_tip_stays(root):
 
 def test_a_root_on_a_twig_of_twigs_moves_to_where_they_branched_off():
     """The root is a fork, and everything around it is cut, the first edge at it first."""
-    nodes = np.array([[0.0, 0], [3, 0], [6, 0], [3, 0.5], [3.1, 0.7], [2.9, 0.8]])
-    found = Trajectory([[3, 4], [3, 5], [0, 1], [1, 2], [1, 3]], nodes).rooted(node=3)
+    nodes = np.array([[3.0, 0.5], [3.1, 0.7], [2.9, 0.8], [0, 0], [3, 0], [6, 0]])
+    found = Trajectory([[0, 1], [0, 2], [0, 4], [3, 4], [4, 5]], nodes).rooted(node=0)
     pruned = found.prune(min_length=2.0)
-    np.testing.assert_array_equal(pruned.nodes_[pruned.roots_], nodes[[1]])
+    np.testing.assert_array_equal(pruned.nodes_[pruned.roots_], nodes[[4]])
 
 
 def test_samples_of_a_cut_twig_move_to_the_nearest_place():
@@ -205,6 +205,16 @@ def test_two_branches_are_no_tree():
         Trajectory(FORK, NODES).merge(2)
 
 
+def test_a_root_between_forks_makes_a_number_unreachable():
+    """Joining the forks takes both halves of the way between them."""
+    nodes = np.array([[0.0, 0], [2, 0], [-3, 3], [-3, -3], [5, 3], [5, -3]])
+    points = np.vstack([nodes, [[1.0, 0.0]]])
+    found = Trajectory([[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]], nodes, points).rooted(sample=6)
+    assert len(found.branch_table_) == 6
+    with pytest.raises(ValueError, match=r"n_branches=5 cannot be reached .* choose 4 or 6\."):
+        found.merge(5)
+
+
 def test_a_forest_has_a_branch_for_each_tree():
     nodes = np.arange(12.0).reshape(6, 2)
     paths = Trajectory([[0, 1], [2, 3], [4, 5]], nodes)
@@ -239,8 +249,15 @@ def test_tips_are_names_of_tips(tips):
 
 def test_contracting_one_of_two_ways_between_forks():
     """The other, direct way has no length then, and goes."""
-    nodes = np.array([[0.0, 0], [1, 0], [0.5, 0.1], [-5, 0], [6, 0]])
-    found = Trajectory([[0, 1], [0, 2], [2, 1], [0, 3], [1, 4]], nodes)
+    nodes = np.array([[0.5, 0], [0.0, 0], [1, 0], [-5, 0], [6, 0]])
+    found = Trajectory([[0, 1], [0, 2], [1, 2], [1, 3], [2, 4]], nodes)
     pruned = found.prune(min_length=1.5)
+    assert pruned.branch_table_.index.tolist() == ["T1-T2"]
     assert (pruned.lengths_ > 0).all()
-    np.testing.assert_allclose(pruned.pseudotime_, slow_times(pruned))
+
+
+def test_a_twig_that_joining_made_too_short_goes_as_well():
+    nodes = np.array([[0.0, 0], [1, 0], [1, 0.9], [-5, 3], [6, 3], [6, -3]])
+    found = Trajectory([[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]], nodes)
+    assert np.hypot(1, 0.9) > 1.2 > np.hypot(0.5, 0.9)
+    assert len(found.prune(min_length=1.2).branch_table_) == 3
