@@ -9,12 +9,12 @@ that the rest can be tested without them.
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA
 
+from ramify.graph.nearest_edge import nearest_on_edges
 from ramify.graph.placement import Placement, degrees, segments
 
 Fit = Callable[[np.ndarray, int], Placement]
@@ -23,26 +23,13 @@ Fit = Callable[[np.ndarray, int], Placement]
 N_COMPONENTS = 20
 
 
-def place(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray, may: Any = None) -> Placement:
-    """Each point at the nearest place of an edge; `may` (points × edges) says of which edges.
-
-    Nodes without edges are left out.
-    """
+def place(points: np.ndarray, nodes: np.ndarray, edges: np.ndarray) -> Placement:
+    """Each point at the nearest place of an edge; nodes without edges are left out."""
     used, edges = np.unique(edges, return_inverse=True)
     nodes, edges = nodes[used], edges.reshape(-1, 2)
-    start, step = nodes[edges[:, 0]], nodes[edges[:, 1]] - nodes[edges[:, 0]]
-    squared = (step**2).sum(axis=1)
-    along = points @ step.T - (start * step).sum(axis=1)
-    part = np.clip(along / np.where(squared > 0, squared, 1.0), 0, 1)
-    # Edge by edge: points × edges × features would not fit into memory.
-    distance = np.column_stack(
-        [((points - start[e] - part[:, [e]] * step[e]) ** 2).sum(axis=1) for e in range(len(edges))]
-    )
-    if may is not None:
-        distance[~may] = np.inf
-    edge = distance.argmin(axis=1)
-    position = part[np.arange(len(points)), edge]
-    return Placement(len(nodes), edges, np.sqrt(squared), edge, position)
+    lengths = np.linalg.norm(nodes[edges[:, 1]] - nodes[edges[:, 0]], axis=1)
+    edge, position, _ = nearest_on_edges(points, nodes, edges)
+    return Placement(len(nodes), edges, lengths, edge, position)
 
 
 def trimmed(edges: np.ndarray, n_nodes: int, fewest: int) -> np.ndarray:
@@ -110,7 +97,11 @@ def elpigraph(
         # It cannot collapse what has no branches: version 0.3.4 ended with a ValueError on a path.
         if collapse and degrees(np.asarray(tree["Edges"][0], dtype=int), n_nodes).max() > 2:
             found = program.CollapseBranches(Z, tree, Mode="PointNumber", ControlPar=5)
-            tree = {**tree, "NodePositions": found["Nodes"], "Edges": [found["Edges"].astype(int)]}
+            tree = {
+                **tree,
+                "NodePositions": found["Nodes"],
+                "Edges": [found["Edges"].astype(int), *tree["Edges"][1:]],
+            }
         if extend:
             tree = program.ExtendLeaves(Z, tree, Mode="WeightedCentroid", ControlPar=1)
     nodes, edges = np.asarray(tree["NodePositions"]), np.asarray(tree["Edges"][0], dtype=int)
@@ -168,8 +159,13 @@ def between_centres(points: np.ndarray, cluster: np.ndarray, edges: np.ndarray) 
     # A cluster without neighbours has a loop to lie on.
     alone = np.setdiff1d(np.arange(n_clusters), edges)
     edges = np.vstack([edges, np.column_stack([alone, alone])])
-    may = (edges == cluster[:, np.newaxis, np.newaxis]).any(axis=2)
-    return place(points, nodes, edges, may)
+    lengths = np.linalg.norm(nodes[edges[:, 1]] - nodes[edges[:, 0]], axis=1)
+    edge, position = np.empty(len(points), dtype=np.intp), np.empty(len(points))
+    for k in range(n_clusters):
+        own = np.flatnonzero((edges == k).any(axis=1))
+        found, position[cluster == k], _ = nearest_on_edges(points[cluster == k], nodes, edges[own])
+        edge[cluster == k] = own[found]
+    return Placement(n_clusters, edges, lengths, edge, position)
 
 
 def clusters_as_branches(

@@ -23,7 +23,7 @@ sys.path.append(str(FOLDER))
 cases, data, programs, render, run = map(
     import_module, ("cases", "data", "programs", "render", "run")
 )
-rivals, trajectories = map(import_module, ("rivals", "trajectories"))
+real, rivals, trajectories = map(import_module, ("real", "rivals", "trajectories"))
 measures, objective, subgradient, targets = map(
     import_module, ("measures", "objective", "subgradient", "targets")
 )
@@ -229,13 +229,6 @@ def test_points_are_placed_as_distances_along_a_tree_say(rng):
     np.testing.assert_allclose(distances_between(placed, i, j), expected, atol=1e-8)
 
 
-def test_points_are_placed_on_the_edges_that_they_may_be_on():
-    nodes = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    edges = np.array([[0, 1], [0, 2]])
-    placed = rivals.place(np.array([[0.5, 0.1]]), nodes, edges, np.array([[False, True]]))
-    assert (placed.edge[0], placed.position[0]) == (1, pytest.approx(0.1))
-
-
 def test_short_twigs_are_trimmed_and_ends_are_not():
     path = [[k, k + 1] for k in range(9)]
     twigs = [[4, 10], [5, 11], [11, 12], [12, 13]]  # of one node and of three
@@ -333,3 +326,8 @@ def test_page_on_trajectories_shows_its_results():
     assert trajectories.dumps(document) == (FOLDER / "results" / "trajectories.json").read_text(
         "utf-8"
     )
+
+
+def test_page_on_real_data_shows_its_results():
+    document = json.loads((FOLDER / "results" / "real.json").read_text("utf-8"))
+    assert (FOLDER / "real.md").read_text("utf-8") == real.render(document)

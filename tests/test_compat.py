@@ -2,10 +2,13 @@ import sys
 
 import pytest
 
-from ramify._compat import import_pandas
+from ramify._compat import import_networkx, import_pandas
 
 
-def test_a_table_without_pandas_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"needs pandas; run: pip install 'ramify\[trajectory\]'"):
-        import_pandas()
+@pytest.mark.parametrize(
+    ("name", "imported"), [("pandas", import_pandas), ("networkx", import_networkx)]
+)
+def test_without_an_extra_the_message_says_how_to_get_it(monkeypatch, name, imported):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=rf"{name}; run: pip install 'ramify\[trajectory\]'"):
+        imported()

@@ -1,5 +1,6 @@
 """The only home of private or version-dependent imports, and of the compiler."""
 
+import importlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +21,8 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "effective_n_jobs",
+    "import_extra",
+    "import_networkx",
     "import_pandas",
     "inlined",
     "kernel",
@@ -56,8 +59,23 @@ def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
     return _safe_split(estimator, X, None, rows, train)[0]
 
 
+def import_extra(name: str, purpose: str, extra: str) -> Any:
+    """A library that not everyone needs: say how to get it rather than fail in the middle.
+
+    Examples
+    --------
+    >>> from ramify._compat import import_extra
+    >>> import_extra("json", "a message", "trajectory").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(f"{purpose} needs {name}; run: pip install 'ramify[{extra}]'") from error
+
+
 def import_pandas() -> Any:
-    """Pandas is an extra: say how to get it rather than fail in the middle.
+    """Pandas, for tables of results.
 
     Examples
     --------
@@ -65,10 +83,16 @@ def import_pandas() -> Any:
     >>> import_pandas().__name__
     'pandas'
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "a table of results needs pandas; run: pip install 'ramify[trajectory]'"
-        ) from error
-    return pandas
+    return import_extra("pandas", "a table of results", "trajectory")
+
+
+def import_networkx() -> Any:
+    """Networkx, for graphs that other programs read.
+
+    Examples
+    --------
+    >>> from ramify._compat import import_networkx
+    >>> import_networkx().__name__
+    'networkx'
+    """
+    return import_extra("networkx", "a graph for other programs", "trajectory")

@@ -2,12 +2,35 @@
 
 import csv
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
+    """A text file that is written beside its final place and then moved there: never half of it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ramify.io import replacing
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "tree.nwk") as file:
+    ...     _ = file.write("(T1:1,T2:2)F1;")
+    >>> [path.name for path in folder.iterdir()]
+    ['tree.nwk']
+    """
+    path = Path(path)
+    aside = path.with_name(f".{path.name}.part")
+    with aside.open("w", newline="", encoding="utf-8") as file:
+        yield file
+    os.replace(aside, path)
 
 
 def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a CSV file beside its final place, then move it there: never half a table.
+    """Write a CSV file, whole or not at all.
 
     Examples
     --------
@@ -18,10 +41,7 @@ def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence
     >>> (folder / "tree.csv").read_text().split()
     ['source,target', '0,1', '1,2']
     """
-    path = Path(path)
-    aside = path.with_name(f".{path.name}.part")
-    with aside.open("w", newline="", encoding="utf-8") as file:
+    with replacing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)
-    os.replace(aside, path)

@@ -63,7 +63,8 @@ def outward_branches(
     rank = np.empty(placement.n_nodes, dtype=np.intp)
     rank[sorted(named, key=lambda node: importance(named[node]))] = np.arange(len(named))
     start, end = found.ends.T
-    before, step = _ways_out(found, roots, placement.n_nodes)
+    before = came_from(found, roots)
+    step = _steps(before, roots)
     # Times alone do not tell the direction of a branch without length.
     later = np.sign(node_time[start] - node_time[end])
     later[before[start] == end] = 1
@@ -88,16 +89,38 @@ def outward_branches(
     )
 
 
-def _ways_out(found: Segments, roots: Ints, n_nodes: int) -> tuple[Ints, Floats]:
-    """The milestone before each on the shortest way from the roots, and how many come before."""
-    lengths = length_matrix(found.ends, found.lengths, n_nodes)
+def came_from(found: Segments, roots: Ints) -> Ints:
+    """The milestone before each milestone on the way from the nearest root, by node; else −1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import segments
+    >>> from ramify.trajectory.branches import came_from
+    >>> edges = np.array([[0, 1], [1, 2], [1, 3]])
+    >>> came_from(segments(edges, np.array([1.0, 0.0, 2.0]), 4), np.array([0]))
+    array([-1,  0,  1,  1])
+    """
+    nodes = found.milestones
+    matrix = length_matrix(np.searchsorted(nodes, found.ends), found.lengths, len(nodes))
     _, before, _ = dijkstra(
-        lengths, directed=False, indices=roots, min_only=True, return_predecessors=True
+        matrix,
+        directed=False,
+        indices=np.searchsorted(nodes, roots),
+        min_only=True,
+        return_predecessors=True,
     )
+    result = np.full(int(nodes.max()) + 1, -1, dtype=np.intp)
+    known = before >= 0
+    result[nodes[known]] = nodes[before[known]]
+    return result
+
+
+def _steps(before: Ints, roots: Ints) -> Floats:
+    """How many milestones come before each on its way from the roots."""
     reached = np.flatnonzero(before >= 0)
-    ways = adjacency(np.column_stack([before[reached], reached]), n_nodes)
-    step = dijkstra(ways, directed=False, unweighted=True, indices=roots, min_only=True)
-    return np.where(before >= 0, before, -1), step
+    ways = adjacency(np.column_stack([before[reached], reached]), len(before))
+    return dijkstra(ways, directed=False, unweighted=True, indices=roots, min_only=True)
 
 
 def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:

@@ -46,7 +46,7 @@ def as_array(values: Any) -> Any:
 
 def check_edges(edges: Any, n_nodes: int) -> Ints:
     """A list of edges between existing nodes, each once."""
-    if edges.dtype.kind not in "iu":
+    if edges.size and edges.dtype.kind not in "iu":
         raise ValueError(
             f"tree has type {edges.dtype} but a list of edges must hold node numbers; pass "
             "integers, or a matrix with one row and one column per node."
@@ -57,8 +57,8 @@ def check_edges(edges: Any, n_nodes: int) -> Ints:
             f"tree names node {wrong[0]}, but the nodes are 0 to {n_nodes - 1}; number them as the "
             "rows of nodes."
         )
-    edges = np.unique(np.sort(edges, axis=1), axis=0)
-    return edges[edges[:, 0] != edges[:, 1]].astype(np.intp)
+    edges = np.unique(np.sort(edges.astype(np.intp), axis=1), axis=0)
+    return edges[edges[:, 0] != edges[:, 1]]
 
 
 def check_positions(points: Any, name: str, n_dims: int | None = None) -> Floats:

@@ -1,8 +1,9 @@
 """A learned graph with a root, and the samples' places on it."""
 
+import copy
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from scipy import sparse
@@ -28,6 +29,7 @@ from ..graph.placement import (
 from ..model_selection import check_learner
 from ..solvers.assignments import assign
 from ..structures import as_structure, choose_graph, prepare
+from .association import associated_features, branch_differences, branch_markers
 from .branches import Branches, importance, outward_branches, shares
 from .checks import (
     check_amount,
@@ -39,10 +41,17 @@ from .checks import (
     listed,
     sample_rows,
 )
+from .export import as_json, graphml, milestone_graph, newick, node_graph, to_file
 from .geometry import Geometry, contract, insert_node, keep_edges, place
 from .milestones import default_roots, name_milestones
+from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
+from .summaries import branch_table
+from .trends import tree_trends
 from .twigs import Twigs, rank_twigs
+
+if TYPE_CHECKING:
+    from .support import Support
 
 # Of samples with a label, and of places equally rich in it, so many are compared.
 MOST_COMPARED = 200
@@ -156,7 +165,8 @@ class Trajectory:
         samples, labels = check_points(points, positions, names)
         width, n_threads = check_sigma(sigma), check_n_jobs(n_jobs)
         self._samples = Samples(samples, labels, width, 1.0, n_threads)
-        self.estimator_ = None
+        self.estimator_: Any = None
+        self._recipe: Recipe = ()
         self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
 
     @classmethod
@@ -206,6 +216,7 @@ class Trajectory:
         sigma = float(getattr(model, "sigma_", 0.0))
         self._samples = Samples(samples * scale, labels, sigma, scale, check_n_jobs(n_jobs))
         self.estimator_ = model
+        self._recipe = (("from_estimator", {"structure": structure}),)
         placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
         self._settle(placed, [], None)
         return self
@@ -227,6 +238,7 @@ class Trajectory:
         parts = geometry.parts
         elsewhere = default_roots(geometry, self._names)
         elsewhere = elsewhere[~np.isin(parts[elsewhere], parts[nodes])]
+        self._default_roots = elsewhere
         self.roots_ = np.unique(np.concatenate([nodes, elsewhere]).astype(np.intp))
         self._geometry, self._parts = geometry, parts
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
@@ -238,9 +250,16 @@ class Trajectory:
     def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self:
         new = type(self).__new__(type(self))
         new._samples, new.estimator_ = self._samples, self.estimator_
+        new._recipe = self._recipe
         if base is self._base:
             new._names = self._names
         new._settle(base, roots, end)
+        return new
+
+    def _recorded(self, method: str, given: dict[str, Any]) -> Self:
+        """The same with one step more in the recipe, which `support` follows with other fits."""
+        new = copy.copy(self)
+        new._recipe = (*self._recipe, (method, given))
         return new
 
     # Roots
@@ -309,17 +328,22 @@ class Trajectory:
             raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
         n_nodes, names = len(self._base.nodes), self._names
         roots: list[Root] = []
+        asked: dict[str, Any] = {}
         if node is not None:
-            roots = [Root("node", k) for k in node_numbers(node, names, n_nodes, "node")]
+            numbers = node_numbers(node, names, n_nodes, "node")
+            roots = [Root("node", k) for k in numbers]
+            asked = {"near": landmarks(self._base, names, numbers)}
         elif sample is not None:
             rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
             if not len(rows):
                 raise ValueError("sample is empty; name at least one, or leave sample out.")
             roots = [Root("sample", int(row)) for row in rows]
+            asked = {"sample": rows}
         elif labels is not None:
             roots = [Root("node", self._richest_node(labels, value, at))]
+            asked = {"labels": labels, "value": value, "at": at}
         if end is None:
-            return self._view(self._base, roots, None)
+            return self._view(self._base, roots, None)._recorded("rooted", asked)
         ends = node_numbers(end, names, n_nodes, "end")
         if len(ends) > 1:
             raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
@@ -331,7 +355,7 @@ class Trajectory:
                 f"end={end!r} is not connected with the root; choose both in one part of the graph "
                 "(see milestones_)."
             )
-        return new
+        return new._recorded("rooted", asked)
 
     def _richest_node(self, labels: Any, value: Any, at: str) -> int:
         base = self._base
@@ -415,8 +439,11 @@ class Trajectory:
     @property
     def noise_(self) -> float:
         """Spread of the samples in each direction across the graph."""
+        return self._noise_of(slice(None))
+
+    def _noise_of(self, rows: Any) -> float:
         across = max(self._base.nodes.shape[1] - 1, 1)
-        return float(np.sqrt(np.mean(self.distance_**2) / across))
+        return float(np.sqrt(np.mean(self.distance_[rows] ** 2) / across))
 
     @cached_property
     def milestones_(self) -> Any:
@@ -694,17 +721,20 @@ class Trajectory:
         >>> fork.prune(min_length=1.0).branches_.tolist()
         ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
         """
+        asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
             min_length = NOISE_LENGTHS * self.noise_
         length = 0.0 if min_length is None else check_amount(min_length, "min_length")
         count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
         result: Self | None = self if tips is None else self._without_tips(tips)
+        if tips is not None:
+            asked["near"] = landmarks(self._base, self._names, self._tip_nodes(tips))
         while result is not None:
             kept = result._without_short(result._base.lengths, length)
             # What is left of a twig that ends at a joined fork may be too short now.
             result = kept._nearest_forks_joined(length)
         n_samples = np.bincount(kept._base.edge, minlength=len(kept._base.edges))
-        return kept._without_short(n_samples.astype(float), count)
+        return kept._without_short(n_samples.astype(float), count)._recorded("prune", asked)
 
     def merge(self, n_branches: int) -> Self:
         """Reduce the trajectory to a given number of branches.
@@ -757,7 +787,7 @@ class Trajectory:
             result = joined
             reached.append(result._n_branches)
         if reached[-1] == n_branches:
-            return result
+            return result._recorded("merge", {"n_branches": n_branches})
         nearest = sorted(n for n in reached if n < n_branches)[-1:]
         nearest += sorted(n for n in reached if n > n_branches)[:1]
         raise ValueError(
@@ -765,8 +795,72 @@ class Trajectory:
             f"choose {' or '.join(map(str, nearest))}."
         )
 
-    def _without_tips(self, tips: Any) -> Self:
-        """The trajectory without the twigs of some tips."""
+    # Support
+
+    def support(
+        self,
+        X: Any = None,
+        *,
+        n_resamples: int = 100,
+        method: str = "auto",
+        level: float = 0.95,
+        min_jaccard: float = 0.5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = True,
+    ) -> "Support":
+        """How often branches, forks and tips are found again, and how much pseudotime varies.
+
+        See `ramify.trajectory.support.support` for what this means and how it is done.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The samples that the estimator was fitted to, in the same order.
+        n_resamples : int, default=100
+        method : {"auto", "bootstrap", "posterior"}, default="auto"
+            Fits to rows drawn with replacement or, for SPL, samples drawn from the posterior.
+            "auto" is the bootstrap.
+        level : float, default=0.95
+            Probability of the intervals of pseudotime.
+        min_jaccard : float, default=0.5
+            What is found again has a Jaccard similarity above this.
+        random_state : int, RandomState or None, default=None
+        n_jobs : int or None, default=None
+            Number of processes; the result does not depend on it.
+        progress : bool, default=True
+            Show a progress bar if standard error is a terminal.
+
+        Returns
+        -------
+        support : Support
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(600, 10, noise=0.05, random_state=0)  # simulated
+        >>> found = learn_trajectory(data.X, random_state=0)
+        >>> result = found.support(data.X, n_resamples=3, random_state=0)
+        >>> result.milestones_.support.to_dict()
+        {'T1': 1.0, 'T2': 1.0, 'T3': 1.0, 'F1': 1.0}
+        """
+        from .support import support  # it makes trajectories itself
+
+        return support(
+            self,
+            X,
+            n_resamples=n_resamples,
+            method=method,
+            level=level,
+            min_jaccard=min_jaccard,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    def _tip_nodes(self, tips: Any) -> list[int]:
+        """Tips given by their names."""
         node_of = {name: node for node, name in self._names.items() if name.startswith("T")}
         wanted = np.atleast_1d(np.asarray(tips, dtype=object)).tolist()
         for tip in wanted:
@@ -774,15 +868,24 @@ class Trajectory:
                 raise ValueError(
                     f"tips={tip!r} is no tip; tips are {listed(node_of) or 'missing'}."
                 )
-            if node_of[tip] in self._wanted:
-                raise ValueError(f"tips={tip!r} is the root; choose another with rooted first.")
-        others = [node for name, node in node_of.items() if name not in wanted]
-        twigs = rank_twigs(self._base.edges, self._base.lengths, len(self._base.nodes), others)
-        for tip in wanted:
-            if node_of[tip] not in twigs.tips:
+        return [node_of[tip] for tip in wanted]
+
+    def _without_tips(self, tips: Any) -> Self:
+        """The trajectory without the twigs of some tips."""
+        cut = self._tip_nodes(tips)
+        for node in cut:
+            if node in self._wanted:
+                raise ValueError(
+                    f"tips={self._names[node]!r} is the root; choose another with rooted first."
+                )
+        n_nodes = len(self._base.nodes)
+        others = np.setdiff1d(np.arange(n_nodes), cut)
+        twigs = rank_twigs(self._base.edges, self._base.lengths, n_nodes, others)
+        for node in cut:
+            if node not in twigs.tips:
                 raise ValueError(
                     f"tips={tips!r} cannot all be cut off, as of each tree at least a path must "
-                    f"stay; leave out {tip!r}, for instance."
+                    f"stay; leave out {self._names[node]!r}, for instance."
                 )
         return self._without(twigs, len(twigs.tips))
 
@@ -842,6 +945,261 @@ class Trajectory:
         points, n_jobs = self._samples.points, self._samples.n_jobs
         shorter, number = contract(base, edges, a + part * (b - a), points, n_jobs)
         return self._moved(shorter, lambda node: int(number[node]))
+
+    # Features and other columns along the branches
+
+    def trends(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+        """Smooth trends of features along the branches, with confidence bands.
+
+        Parameters
+        ----------
+        values : array, sparse array or data frame of shape (n_samples, n_features)
+        feature_names : sequence of n_features str, optional
+            By default the columns of a data frame, or 0, 1, 2, …
+        **options
+            n_points, n_knots, lam and level of `ramify.trajectory.trends.tree_trends`.
+
+        Returns
+        -------
+        trends : DataFrame
+            feature, branch, position, pseudotime, mean, lower, upper, n_samples.
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> path.trends(data.X[:, :2], ["GATA1", "SPI1"], n_points=20).shape
+        (120, 8)
+        """
+        found = self._branches
+        return tree_trends(
+            found.placed, found.start_time, found.names, values, feature_names, **options
+        )
+
+    def associated_features(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+        """Test which features change along the graph, with false-discovery rates.
+
+        Parameters
+        ----------
+        values, feature_names
+            As for `trends`.
+        **options
+            df, method and sort of `ramify.trajectory.association.associated_features`, which
+            says what the test is and when its p-values are too small.
+
+        Returns
+        -------
+        tests : DataFrame
+            One row per feature, the most significant first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> rng = np.random.default_rng(0)
+        >>> time = rng.uniform(0, 5, size=200)
+        >>> path = Trajectory([[0, 1]], [[0.0], [5.0]], time[:, np.newaxis])
+        >>> values = np.column_stack([np.sin(time), np.ones(200)]) + [[0.0, 3.0]]  # simulated
+        >>> path.associated_features(values, ["wave", "constant"])["p_value"].round(3).tolist()
+        [0.0, 1.0]
+        """
+        found = self._branches
+        return associated_features(found.placed, found.start_time, values, feature_names, **options)
+
+    def branch_differences(
+        self, fork: Any, values: Any, feature_names: Any = None, **options: Any
+    ) -> Any:
+        """Test which features differ between the branches that leave a fork.
+
+        Parameters
+        ----------
+        fork : str or int
+            A milestone of ``milestones_``, by name or by node; with more than one branch that
+            leads away from it.
+        values, feature_names
+            As for `trends`.
+        **options
+            subtrees, df, method and sort of `ramify.trajectory.association.branch_differences`.
+
+        Returns
+        -------
+        tests : DataFrame
+            One row per feature, the most significant first.
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> tests = path.branch_differences("F1", data.X)
+        >>> bool(tests["q_value"].min() < 0.01)
+        True
+        """
+        found = self._branches
+        named = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
+        node = node_numbers(fork, named, len(self.nodes_), "fork")[0]
+        if node not in named:
+            raise ValueError(
+                f"fork={fork!r} is no milestone; the milestones are {listed(found.milestones)}."
+            )
+        return branch_differences(
+            found.placed,
+            found.start_time,
+            found.names,
+            values,
+            feature_names,
+            fork=list(named).index(node),
+            **options,
+        )
+
+    def branch_markers(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+        """Compare the samples of each branch with all others, feature by feature.
+
+        Parameters
+        ----------
+        values, feature_names
+            As for `trends`.
+        **options
+            method and sort of `ramify.trajectory.association.branch_markers`.
+
+        Returns
+        -------
+        tests : DataFrame
+            One row per branch and feature.
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> len(path.branch_markers(data.X))  # three branches, ten features
+        30
+        """
+        found = self._branches
+        return branch_markers(found.placed, found.names, values, feature_names, **options)
+
+    def summary(self, data: Any, columns: Any = None, **options: Any) -> Any:
+        """Summaries of columns, outcomes for instance, by branch and position, with intervals.
+
+        Parameters
+        ----------
+        data : DataFrame
+            One row per sample, in the order of the samples.
+        columns : str or sequence of str, optional
+            By default all.
+        **options
+            n_bins, level and min_samples of `ramify.trajectory.summaries.branch_table`.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per branch, bin, column and level; ``to_csv`` writes it to a file.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from ramify.trajectory import learn_trajectory
+        >>> table = load_breast_cancer(as_frame=True)
+        >>> tumours = learn_trajectory(StandardScaler().fit_transform(table.data), random_state=0)
+        >>> malignant = (table.target == 0).to_frame("malignant")
+        >>> rates = tumours.summary(malignant, n_bins=1)  # with Wilson's intervals
+        >>> bool((rates["lower"] <= rates["estimate"]).all())
+        True
+        """
+        found = self._branches
+        return branch_table(found.placed, found.start_time, found.names, data, columns, **options)
+
+    # Other programs
+
+    def to_networkx(self, level: str = "nodes") -> Any:
+        """The graph for networkx.
+
+        Parameters
+        ----------
+        level : {"nodes", "milestones"}, default="nodes"
+            "nodes": an undirected graph of all nodes (numbers) with their ``pos``, ``pseudotime``,
+            ``milestone`` (name or empty) and ``is_root``, and of all edges with ``length``,
+            ``branch`` and ``n_samples``. "milestones": a directed graph of tips, forks and roots
+            (names), and of branches that lead away from the root.
+
+        Returns
+        -------
+        graph : networkx.Graph or networkx.DiGraph
+            A multigraph if several edges, or branches, join the same two nodes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1], [1, 2]], np.array([[0.0], [1.0], [3.0]]))
+        >>> path.to_networkx().number_of_nodes()
+        3
+        >>> list(path.to_networkx("milestones").edges(data="length"))
+        [('T1', 'T2', 3.0)]
+        """
+        if level not in {"nodes", "milestones"}:
+            raise ValueError(f"level={level!r} must be 'nodes' or 'milestones'.")
+        return node_graph(self) if level == "nodes" else milestone_graph(self)
+
+    def to_newick(self, path: Any = None) -> str | None:
+        """The milestones and branches as trees in Newick format, one per line, from the root.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 1.0]])
+        >>> print(Trajectory([[0, 1], [1, 2], [1, 3]], nodes).to_newick())
+        ((T2:2,T3:1)F1:2)T1;
+        """
+        return to_file(newick(self), path)
+
+    def to_graphml(self, path: Any = None) -> str | None:
+        """All nodes and edges in GraphML, for Cytoscape, Gephi or igraph.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> text = Trajectory([[0, 1]], np.array([[0.0], [1.0]])).to_graphml()
+        >>> text.count("<node"), text.count("<edge")
+        (2, 1)
+        """
+        return to_file(graphml(self), path)
+
+    def to_json(self, path: Any = None) -> str | None:
+        """Everything in one JSON object: nodes, edges, milestones, branches and samples.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1]], np.array([[0.0], [1.0]]))
+        >>> list(json.loads(path.to_json()))[2:6]
+        ['nodes', 'edges', 'lengths', 'roots']
+        """
+        return to_file(as_json(self), path)
 
 
 def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:

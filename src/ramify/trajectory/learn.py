@@ -17,7 +17,7 @@ SIGMAS = 6.0
 def learn_trajectory(
     X: Any,
     *,
-    n_components: int = N_COMPONENTS,
+    n_components: int | float = N_COMPONENTS,
     names: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -35,8 +35,11 @@ def learn_trajectory(
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Standardise columns that are measured in different units; take logarithms of counts.
-    n_components : int, default=20
-        Number of principal components; fewer if the data have fewer dimensions.
+    n_components : int or float, default=20
+        Number of principal components, fewer if the data have fewer dimensions; or the part of
+        the variance that they have to keep. A tree with many branches needs many. Of real data
+        with few samples take those before the variance of components levels off: the rest are
+        noise that the tree follows.
     names : sequence of length n_samples or None, default=None
         Names of the samples; None: the index of a DataFrame.
     random_state : int, RandomState or None, default=None

@@ -1,0 +1,158 @@
+"""A trajectory for other programs: networkx graphs, Newick, GraphML and JSON."""
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._compat import import_networkx
+from ..io import replacing
+
+if TYPE_CHECKING:
+    from .core import Trajectory
+
+
+def node_graph(trajectory: "Trajectory") -> Any:
+    """All nodes and edges as a networkx graph (see `Trajectory.to_networkx`)."""
+    networkx = import_networkx()
+    found = trajectory._branches
+    name = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
+    n_samples = np.bincount(trajectory.placement_.edge, minlength=len(trajectory.edges_))
+    graph = networkx.MultiGraph() if has_doubles(trajectory.edges_) else networkx.Graph()
+    roots = set(trajectory.roots_.tolist())
+    for node, place in enumerate(trajectory.nodes_):
+        graph.add_node(
+            node,
+            pos=tuple(place.tolist()),
+            pseudotime=float(trajectory._node_time[node]),
+            milestone=name.get(node, ""),
+            is_root=node in roots,
+        )
+    for edge, (a, b) in enumerate(trajectory.edges_.tolist()):
+        graph.add_edge(
+            a,
+            b,
+            length=float(trajectory.lengths_[edge]),
+            branch=str(found.names[found.found.of_edge[edge]]),
+            n_samples=int(n_samples[edge]),
+        )
+    return graph
+
+
+def milestone_graph(trajectory: "Trajectory") -> Any:
+    """Milestones and branches as a directed networkx graph (see `Trajectory.to_networkx`)."""
+    networkx = import_networkx()
+    found = trajectory._branches
+    nodes, edges = found.found.milestones, found.placed.edges
+    graph = networkx.MultiDiGraph() if has_doubles(edges) else networkx.DiGraph()
+    roots = set(trajectory.roots_.tolist())
+    for name, node in zip(found.milestones, nodes.tolist(), strict=True):
+        graph.add_node(
+            name,
+            node=node,
+            pos=tuple(trajectory.nodes_[node].tolist()),
+            pseudotime=float(trajectory._node_time[node]),
+            is_root=node in roots,
+        )
+    n_samples = np.bincount(found.placed.edge, minlength=len(edges))
+    for branch, (a, b) in enumerate(edges.tolist()):
+        graph.add_edge(
+            found.milestones[a],
+            found.milestones[b],
+            branch=str(found.names[branch]),
+            length=float(found.placed.lengths[branch]),
+            n_samples=int(n_samples[branch]),
+        )
+    return graph
+
+
+def has_doubles(edges: Any) -> bool:
+    """Whether two nodes have several edges between them, which simple graphs cannot hold."""
+    return len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges)
+
+
+def newick(trajectory: "Trajectory") -> str:
+    """One tree per line, from the root outwards, with the names of milestones and lengths."""
+    found = trajectory._branches
+    edges, lengths = found.placed.edges, found.placed.lengths
+    real = edges[:, 0] != edges[:, 1]
+    children: dict[int, list[int]] = {}
+    for branch in np.flatnonzero(real).tolist():
+        children.setdefault(int(edges[branch, 0]), []).append(branch)
+    is_end = np.bincount(edges[real, 1], minlength=len(found.milestones))
+    is_root = np.isin(found.found.milestones, trajectory.roots_)
+    if np.any(lengths[~real] > 0) or np.any(is_end + is_root > 1):
+        raise ValueError(
+            "Newick holds trees with one root each, but this trajectory has a cycle or several "
+            "roots in one tree; use to_graphml or to_json."
+        )
+    lines = []
+    for root in np.flatnonzero(is_root).tolist():
+        # Without recursion: a tree of many forks may be deeper than the interpreter's stack.
+        text: dict[int, str] = {}
+        todo = [root]
+        order = []
+        while todo:
+            milestone = todo.pop()
+            order.append(milestone)
+            todo += [int(edges[branch, 1]) for branch in children.get(milestone, [])]
+        for milestone in reversed(order):
+            inner = ",".join(
+                f"{text.pop(int(edges[branch, 1]))}:{lengths[branch]:.10g}"
+                for branch in children.get(milestone, [])
+            )
+            text[milestone] = f"({inner})" * bool(inner) + found.milestones[milestone]
+        lines.append(text[root] + ";")
+    return "\n".join(lines)
+
+
+def graphml(trajectory: "Trajectory") -> str:
+    """All nodes and edges in GraphML, with coordinates as attributes x1, x2 and so on."""
+    networkx = import_networkx()
+    graph = node_graph(trajectory)
+    for _, data in graph.nodes(data=True):
+        data |= {f"x{k}": value for k, value in enumerate(data.pop("pos"), 1)}
+    return "\n".join(networkx.generate_graphml(graph))
+
+
+def as_json(trajectory: "Trajectory") -> str:
+    """Graph, milestones, branches and samples, as one JSON object."""
+    placement = trajectory.placement_
+    document = {
+        "format": "ramify trajectory",
+        "version": 1,
+        "nodes": trajectory.nodes_.tolist(),
+        "edges": trajectory.edges_.tolist(),
+        "lengths": trajectory.lengths_.tolist(),
+        "roots": trajectory.roots_.tolist(),
+        "milestones": records(trajectory.milestones_),
+        "branches": records(trajectory.branch_table_),
+        "samples": records(
+            trajectory.samples_.assign(edge=placement.edge, position=placement.position)
+        ),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def records(table: Any) -> list[dict[str, Any]]:
+    """The rows of a table as plain dictionaries; infinite times, of parts out of reach, as null."""
+    rows = table.reset_index().to_dict("records")
+    return [{key: plain(value) for key, value in row.items()} for row in rows]
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number as Python's; what JSON cannot hold as text or null."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
+
+
+def to_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
+    """The text itself or, if there is a path to write it to, None."""
+    if path is None:
+        return text
+    with replacing(path) as file:
+        file.write(text + "\n")
+    return None
