@@ -175,6 +175,8 @@ def distances_from(placement: Placement, sources: Any) -> tuple[Floats, Ints]:
     distance, _, source = dijkstra(
         matrix, directed=False, indices=sources, min_only=True, return_predecessors=True
     )
+    # What stood for lengths of zero adds up to no more than this.
+    distance[distance <= placement.n_nodes * np.finfo(float).tiny] = 0.0
     return distance, np.where(np.isfinite(distance), source, -1).astype(np.intp)
 
 

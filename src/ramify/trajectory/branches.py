@@ -8,6 +8,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
 from .._typing import Floats, Ints, Sparse
+from ..graph import adjacency
 from ..graph.placement import (
     Placement,
     Segments,
@@ -62,23 +63,22 @@ def outward_branches(
     rank = np.empty(placement.n_nodes, dtype=np.intp)
     rank[sorted(named, key=lambda node: importance(named[node]))] = np.arange(len(named))
     start, end = found.ends.T
-    later = node_time[start] - node_time[end]
-    # The ends of a branch without length have the same time: it still leads away from the root.
     before = came_from(found, roots)
-    backwards = np.where(before[start] == end, True, rank[start] > rank[end])
-    turned = (later > 0) | ((later == 0) & (before[end] != start) & backwards)
+    step = _steps(before, roots)
+    # Times alone do not tell the direction of a branch without length.
+    later = np.sign(node_time[start] - node_time[end])
+    later[before[start] == end] = 1
+    later[before[end] == start] = -1
+    turned = (later > 0) | ((later == 0) & (rank[start] > rank[end]))
     start, end = np.where(turned, end, start), np.where(turned, start, end)
-    order = np.lexsort((rank[end], rank[start], node_time[start]))
+    order = np.lexsort((rank[end], rank[start], step[start], node_time[start]))
     found = rearranged(found, order, turned)
     start, end = found.ends.T
     names = distinct([f"{named[a]}-{named[b]}" for a, b in found.ends.tolist()])
-    # The branch that reaches a milestone first, by the path that gave it its time.
-    arrives: dict[int, int] = {}
-    for branch in np.argsort(node_time[start] + found.lengths, kind="stable")[::-1].tolist():
-        if start[branch] != end[branch]:
-            arrives[int(end[branch])] = branch
-    at_root = set(np.asarray(roots).tolist())
-    parents = ["" if a in at_root else names[arrives[a]] for a in start.tolist()]
+    # Of several branches between two milestones, the shortest leads on.
+    leads = [b for b in np.argsort(-found.lengths).tolist() if before[end[b]] == start[b]]
+    leading = {int(end[branch]): names[branch] for branch in leads}
+    parents = [leading.get(a, "") for a in start.tolist()]
     return Branches(
         milestones,
         np.array(names),
@@ -114,6 +114,13 @@ def came_from(found: Segments, roots: Ints) -> Ints:
     known = before >= 0
     result[nodes[known]] = nodes[before[known]]
     return result
+
+
+def _steps(before: Ints, roots: Ints) -> Floats:
+    """How many milestones come before each on its way from the roots."""
+    reached = np.flatnonzero(before >= 0)
+    ways = adjacency(np.column_stack([before[reached], reached]), len(before))
+    return dijkstra(ways, directed=False, unweighted=True, indices=roots, min_only=True)
 
 
 def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:

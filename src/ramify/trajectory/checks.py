@@ -1,14 +1,19 @@
 """Checks of what a trajectory is made from, and their messages."""
 
-from collections.abc import Iterable
+import math
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
+from .._compat import effective_n_jobs
 from .._typing import Floats, Ints
-from .._validation import check_finite
+from .._validation import check_finite, check_not_huge
 from ..structures.base import graph_of
 
 
@@ -17,12 +22,26 @@ def check_geometry(tree: Any, nodes: Any) -> tuple[Floats, Ints]:
     nodes = check_positions(nodes, "nodes")
     n_nodes = len(nodes)
     if not sparse.issparse(tree):
-        tree = np.asarray(tree)
-        if tree.size == 0 and tree.ndim < 2:
-            tree = tree.reshape(0, 2).astype(int)
-        if tree.ndim == 2 and tree.shape[1] == 2 and tree.shape != (n_nodes, n_nodes):
+        tree = as_array(tree)
+        if tree.size == 0 and tree.shape in ((0,), (0, 2)):
+            tree = np.empty((0, 2), dtype=np.intp)
+        if tree.ndim != 2:
+            raise ValueError(
+                f"tree has {tree.ndim} dimension(s) and type {tree.dtype} but must be a matrix "
+                "with one row and one column per node, or a list of edges; of a networkx graph, "
+                "pass networkx.to_scipy_sparse_array(G)."
+            )
+        if tree.shape[1] == 2 and tree.shape != (n_nodes, n_nodes):
             return nodes, check_edges(tree, n_nodes)
     return nodes, graph_of(tree, n_nodes, "The")[0]
+
+
+def as_array(values: Any) -> Any:
+    """An array; of objects where rows differ in length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(values, dtype=object)
 
 
 def check_edges(edges: Any, n_nodes: int) -> Ints:
@@ -47,11 +66,11 @@ def check_positions(points: Any, name: str, n_dims: int | None = None) -> Floats
     try:
         checked = check_array(points, dtype=np.float64, ensure_all_finite=False, input_name=name)
     except (TypeError, ValueError) as error:
-        complaint = str(error).partition("\n[")[0].rstrip(". \n")
+        complaint = re.split(r"\n(?:array=|\[)", str(error))[0].rstrip(":. \n")
         raise ValueError(
             f"{name} must be an array of numbers with one row per point: {complaint}."
         ) from error
-    check_finite(checked, name)
+    check_not_huge(checked, check_finite(checked, name), name)
     if n_dims not in (None, checked.shape[1]):
         raise ValueError(
             f"{name} has {checked.shape[1]} column(s), but the nodes lie in {n_dims} dimension(s); "
@@ -65,31 +84,60 @@ def check_points(points: Any, nodes: Floats, names: Any) -> tuple[Floats, Any]:
     if names is None:
         names = getattr(points, "index", None)
     checked = nodes if points is None else check_positions(points, "points", nodes.shape[1])
-    names = np.arange(len(checked)) if names is None or callable(names) else np.asarray(names)
-    if len(names) != len(checked):
+    names = np.arange(len(checked)) if names is None or callable(names) else as_array(names)
+    if names.shape != (len(checked),):
         raise ValueError(
-            f"names has length {len(names)}, but there are {len(checked)} samples; give one name "
+            f"names has shape {names.shape}, but there are {len(checked)} samples; give one name "
             "for each."
         )
     return checked, names
 
 
+def check_amount(value: Any, name: str) -> float:
+    """A number from zero on; infinity is one."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not float(value) >= 0:
+        raise ValueError(f"{name}={value!r} must be a number of at least 0; 0 removes nothing.")
+    return float(value)
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """The number of threads."""
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs={n_jobs!r} must be an integer other than 0; -1 takes all cores.")
+    return int(effective_n_jobs(n_jobs))
+
+
+def check_sigma(sigma: Any) -> float:
+    """The width of soft assignments."""
+    if not isinstance(sigma, Real) or not 0 <= float(sigma) < math.inf:
+        raise ValueError(
+            f"sigma={sigma!r} must be a finite number of at least 0; pass 0 for hard assignments."
+        )
+    return float(sigma)
+
+
 def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
     """Row numbers of samples that are given by row number (integers) or by name (anything else)."""
-    wanted = np.asarray(samples)
+    wanted = as_array(samples)
     if wanted.dtype.kind == "b":
         raise ValueError(
             f"{parameter} must be row numbers or names of samples, not a mask; pass "
             "np.flatnonzero(mask)."
         )
     if wanted.dtype.kind not in "iu":
-        row = {name: i for i, name in reversed(list(enumerate(names.tolist())))}
-        missing = [name for name in wanted.ravel().tolist() if name not in row]
-        if missing:
-            raise ValueError(
-                f"{parameter}={missing[0]!r} is no sample; the names are "
-                f"{listed(map(repr, names.tolist()))}."
-            )
+        row = {name: i for i, name in enumerate(names.tolist())}
+        n_called = Counter(names.tolist())
+        for name in wanted.ravel().tolist():
+            if not isinstance(name, Hashable) or name not in row:
+                raise ValueError(
+                    f"{parameter}={name!r} is no sample; the names are "
+                    f"{listed(map(repr, names.tolist()))}."
+                )
+            if n_called[name] > 1:
+                raise ValueError(
+                    f"{parameter}={name!r} is the name of {n_called[name]} samples; pass a row "
+                    "number."
+                )
         found = [row[name] for name in wanted.ravel().tolist()]
         return np.array(found, dtype=np.intp).reshape(wanted.shape)
     wrong = wanted[(wanted < 0) | (wanted >= len(names))]

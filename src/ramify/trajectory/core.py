@@ -11,8 +11,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kdtree
-from .._compat import effective_n_jobs, import_pandas
+from .._compat import import_pandas
 from .._typing import Floats, Ints
+from .._validation import check_count, check_pairs
 from ..graph.laplacian import squared_distances
 from ..graph.nearest_edge import nearest_on_edges
 from ..graph.placement import (
@@ -30,7 +31,16 @@ from ..solvers.assignments import assign
 from ..structures import as_structure, choose_graph, prepare
 from .association import associated_features, branch_differences, branch_markers
 from .branches import Branches, importance, outward_branches, shares
-from .checks import check_geometry, check_points, check_positions, listed, sample_rows
+from .checks import (
+    check_amount,
+    check_geometry,
+    check_n_jobs,
+    check_points,
+    check_positions,
+    check_sigma,
+    listed,
+    sample_rows,
+)
 from .export import as_json, graphml, milestone_graph, newick, node_graph, to_file
 from .geometry import Geometry, contract, insert_node, keep_edges, place
 from .milestones import default_roots, name_milestones
@@ -153,7 +163,8 @@ class Trajectory:
     ):
         positions, edges = check_geometry(tree, nodes)
         samples, labels = check_points(points, positions, names)
-        self._samples = Samples(samples, labels, float(sigma), 1.0, effective_n_jobs(n_jobs))
+        width, n_threads = check_sigma(sigma), check_n_jobs(n_jobs)
+        self._samples = Samples(samples, labels, width, 1.0, n_threads)
         self.estimator_: Any = None
         self._recipe: Recipe = ()
         self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
@@ -203,7 +214,7 @@ class Trajectory:
         samples, labels = check_points(model.embedding_ if points is None else points, nodes, names)
         self = cls.__new__(cls)
         sigma = float(getattr(model, "sigma_", 0.0))
-        self._samples = Samples(samples * scale, labels, sigma, scale, effective_n_jobs(n_jobs))
+        self._samples = Samples(samples * scale, labels, sigma, scale, check_n_jobs(n_jobs))
         self.estimator_ = model
         self._recipe = (("from_estimator", {"structure": structure}),)
         placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
@@ -214,13 +225,16 @@ class Trajectory:
         """Make the roots nodes, and let time run from them."""
         self._base, self._roots, self._end = base, roots, end
         geometry, nodes = base, []
+        self._inserted: list[tuple[int, float]] = []
         for root in roots:
             if root.kind == "sample":
-                edge, position = geometry.edge[root.which], geometry.position[root.which]
-                geometry, node = insert_node(geometry, int(edge), float(position))
+                where = int(geometry.edge[root.which]), float(geometry.position[root.which])
+                geometry, node = insert_node(geometry, *where)
+                self._inserted.append(where)
             else:
                 node = root.which
             nodes.append(node)
+        self._wanted = nodes
         parts = geometry.parts
         elsewhere = default_roots(geometry, self._names)
         elsewhere = elsewhere[~np.isin(parts[elsewhere], parts[nodes])]
@@ -301,11 +315,17 @@ class Trajectory:
         >>> path.rooted(node=1, end=3).progress_
         array([0. , 0. , 0.5, 1. , 1. ])
         """
-        n_given = sum(given is not None for given in (node, sample, labels))
-        if n_given > 1 or (labels is None) != (value is None):
+        if sum(given is not None for given in (node, sample, labels)) > 1:
             raise ValueError(
                 "rooted takes one of node=…, sample=…, or labels=… with value=…, not several."
             )
+        if (labels is None) != (value is None):
+            raise ValueError(
+                "labels and value go together; pass a label for each sample as labels=…, and the "
+                "label to start at as value=…."
+            )
+        if at not in {"tip", "node"}:
+            raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
         n_nodes, names = len(self._base.nodes), self._names
         roots: list[Root] = []
         asked: dict[str, Any] = {}
@@ -315,17 +335,29 @@ class Trajectory:
             asked = {"near": landmarks(self._base, names, numbers)}
         elif sample is not None:
             rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
+            if not len(rows):
+                raise ValueError("sample is empty; name at least one, or leave sample out.")
             roots = [Root("sample", int(row)) for row in rows]
             asked = {"sample": rows}
         elif labels is not None:
             roots = [Root("node", self._richest_node(labels, value, at))]
             asked = {"labels": labels, "value": value, "at": at}
-        last = None if end is None else node_numbers(end, names, n_nodes, "end")[0]
-        return self._view(self._base, roots, last)._recorded("rooted", asked)
+        if end is None:
+            return self._view(self._base, roots, None)._recorded("rooted", asked)
+        ends = node_numbers(end, names, n_nodes, "end")
+        if len(ends) > 1:
+            raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
+        new = self._view(self._base, roots, ends[0])
+        if new._node_time[ends[0]] == 0:
+            raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
+        if roots and new._node_root[ends[0]] not in new._wanted:
+            raise ValueError(
+                f"end={end!r} is not connected with the root; choose both in one part of the graph "
+                "(see milestones_)."
+            )
+        return new._recorded("rooted", asked)
 
     def _richest_node(self, labels: Any, value: Any, at: str) -> int:
-        if at not in {"tip", "node"}:
-            raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
         base = self._base
         if at == "node":
             candidates = np.arange(len(base.nodes))
@@ -397,7 +429,10 @@ class Trajectory:
         node_rest = distances_from(self.placement_, [self._end])[0]
         rest, whole = to_points(self.placement_, node_rest), node_rest[start]
         if whole == 0:
-            raise ValueError("The end is the root itself; give rooted another end.")
+            raise AttributeError(
+                "progress_ needs an end apart from the root, but they have become one; call "
+                "rooted(..., end=...) again."
+            )
         with np.errstate(invalid="ignore"):  # ∞ − ∞ on other parts: no such way leads there
             return np.clip(0.5 + (from_start - rest) / (2 * whole), 0.0, 1.0)
 
@@ -511,8 +546,8 @@ class Trajectory:
         """
         pandas = import_pandas()
         points, index = self._new_points(new_embedding)
-        edge, position, distance = self._nearest(points)
-        placement = self.placement_._replace(edge=edge, position=position)
+        placed = self._place(points)
+        placement, edge = placed.placement, placed.edge
         on_branch = on_segments(placement, self._branches.found)
         time, latest = to_points(placement, self._node_time), self.pseudotime_.max()
         return pandas.DataFrame(
@@ -520,8 +555,8 @@ class Trajectory:
                 "edge": edge,
                 "source": self.edges_[edge, 0],
                 "target": self.edges_[edge, 1],
-                "position": position,
-                "distance": distance,
+                "position": placed.position,
+                "distance": placed.distance,
                 "branch": self._branches.names[on_branch.edge],
                 "branch_position": on_branch.position,
                 "pseudotime": time,
@@ -568,8 +603,13 @@ class Trajectory:
         index = getattr(new_embedding, "index", None)
         return checked * self._samples.scale, None if callable(index) else index
 
-    def _nearest(self, points: Floats) -> tuple[Ints, Floats, Floats]:
-        return nearest_on_edges(points, self.nodes_, self.edges_, self._samples.n_jobs)
+    def _place(self, points: Floats) -> Geometry:
+        """Points on the graph, by the same steps as the samples."""
+        nearest = nearest_on_edges(points, *self._base[:2], self._samples.n_jobs)
+        placed = Geometry(*self._base[:2], *nearest)
+        for where in self._inserted:
+            placed, _ = insert_node(placed, *where)
+        return placed
 
     def geodesic(self, i: Any, j: Any) -> Floats:
         """Distances along the graph between samples, pair by pair.
@@ -593,7 +633,8 @@ class Trajectory:
         array([3., 7.])
         """
         rows = sample_rows(i, self.names_, "i"), sample_rows(j, self.names_, "j")
-        return distances_between(self.placement_, *rows)[()]
+        pairs = check_pairs(*rows, len(self.names_))
+        return pairs.shaped(distances_between(self.placement_, pairs.i, pairs.j))
 
     def branch_probabilities(self, new_embedding: Any = None) -> Any:
         """The probability with which samples belong to each branch.
@@ -634,8 +675,9 @@ class Trajectory:
             share = shares(self.edges_, found.found, len(self.nodes_))[:n_nodes]
             probabilities = (weights @ share).toarray()
         else:
-            branch = found.found.of_edge[self._nearest(points)[0]]
-            probabilities = np.eye(len(found.names))[branch]
+            branch = found.found.of_edge[self._place(points).edge]
+            probabilities = np.zeros((len(points), len(found.names)))
+            probabilities[np.arange(len(points)), branch] = 1.0
         return pandas.DataFrame(probabilities, index=index, columns=found.names)
 
     # Fewer branches
@@ -651,8 +693,9 @@ class Trajectory:
 
         Twigs go one after another, the least first, and what is left of a fork with one twig
         less becomes one branch (`rank_twigs`). Then the two nearest forks become one, in the
-        middle between them, and again. Samples move to the nearest place on what is left. Of each
-        tree at least a path stays, and a tip that is a root stays.
+        middle between them, and again, until no twig and no way between two forks is too short.
+        Samples move to the nearest place on what is left. Of each tree at least a path stays, and
+        a tip that was asked for as a root stays.
 
         Parameters
         ----------
@@ -678,27 +721,20 @@ class Trajectory:
         >>> fork.prune(min_length=1.0).branches_.tolist()
         ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
         """
-        n_nodes, lengths = len(self._base.nodes), self._base.lengths
         asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
             min_length = NOISE_LENGTHS * self.noise_
-        result = self
+        length = 0.0 if min_length is None else check_amount(min_length, "min_length")
+        count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
+        result: Self | None = self if tips is None else self._without_tips(tips)
         if tips is not None:
-            cut = node_numbers(tips, self._tips, 0, "tips")
-            asked["near"] = landmarks(self._base, self._names, cut)
-            others = np.setdiff1d(list(self._tips), cut)
-            twigs = rank_twigs(self._base.edges, lengths, n_nodes, others)
-            result = result._without(twigs, len(twigs.tips))
-        if min_length is not None:
-            twigs = result._rank(result._base.lengths)
-            result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_length)))
-            while (joined := result._nearest_forks_joined(min_length)) is not None:
-                result = joined
-        if min_samples is not None:
-            n_edges = len(result._base.edges)
-            twigs = result._rank(np.bincount(result._base.edge, minlength=n_edges).astype(float))
-            result = result._without(twigs, int(np.searchsorted(twigs.sizes, min_samples)))
-        return result._recorded("prune", asked)
+            asked["near"] = landmarks(self._base, self._names, self._tip_nodes(tips))
+        while result is not None:
+            kept = result._without_short(result._base.lengths, length)
+            # What is left of a twig that ends at a joined fork may be too short now.
+            result = kept._nearest_forks_joined(length)
+        n_samples = np.bincount(kept._base.edge, minlength=len(kept._base.edges))
+        return kept._without_short(n_samples.astype(float), count)._recorded("prune", asked)
 
     def merge(self, n_branches: int) -> Self:
         """Reduce the trajectory to a given number of branches.
@@ -724,11 +760,11 @@ class Trajectory:
         >>> [len(tree.merge(n).branch_table_) for n in (5, 4, 3, 1)]
         [5, 4, 3, 1]
         """
-        present = len(self._branches.names)
-        if not 1 <= n_branches <= present:
+        present = self._n_branches
+        if check_count(n_branches, "n_branches") > present:
             raise ValueError(
-                f"n_branches={n_branches} must be at least 1 and at most {present}, the number of "
-                "branches; twigs can be cut off but not added."
+                f"n_branches={n_branches} must be at most {present}, the number of branches; twigs "
+                "can be cut off but not added."
             )
         twigs = self._rank(self._base.lengths)
         # The number of branches falls with every twig.
@@ -740,21 +776,24 @@ class Trajectory:
             else:
                 many = middle + 1
         result = self._without(twigs, few)
-        asked = {"n_branches": n_branches}
-        if result._n_branches == n_branches:
-            return result._recorded("merge", asked)
-        fewest = result._n_branches
-        result = self._without(twigs, max(few - 1, 0))
-        reachable = f"{fewest} or {result._n_branches}"
-        while result._n_branches > n_branches:
+        reached = [result._n_branches]
+        if reached[0] < n_branches:
+            result = self._without(twigs, few - 1)
+            reached.append(result._n_branches)
+        while reached[-1] > n_branches:
             joined = result._nearest_forks_joined(np.inf)
             if joined is None:
-                raise ValueError(
-                    f"n_branches={n_branches} cannot be reached by cutting off twigs and joining "
-                    f"forks; choose {reachable}."
-                )
+                break
             result = joined
-        return result._recorded("merge", asked)
+            reached.append(result._n_branches)
+        if reached[-1] == n_branches:
+            return result._recorded("merge", {"n_branches": n_branches})
+        nearest = sorted(n for n in reached if n < n_branches)[-1:]
+        nearest += sorted(n for n in reached if n > n_branches)[:1]
+        raise ValueError(
+            f"n_branches={n_branches} cannot be reached by cutting off twigs and joining forks; "
+            f"choose {' or '.join(map(str, nearest))}."
+        )
 
     # Support
 
@@ -820,9 +859,40 @@ class Trajectory:
             progress=progress,
         )
 
-    @property
-    def _tips(self) -> dict[int, str]:
-        return {node: name for node, name in self._names.items() if name.startswith("T")}
+    def _tip_nodes(self, tips: Any) -> list[int]:
+        """Tips given by their names."""
+        node_of = {name: node for node, name in self._names.items() if name.startswith("T")}
+        wanted = np.atleast_1d(np.asarray(tips, dtype=object)).tolist()
+        for tip in wanted:
+            if not isinstance(tip, str) or tip not in node_of:
+                raise ValueError(
+                    f"tips={tip!r} is no tip; tips are {listed(node_of) or 'missing'}."
+                )
+        return [node_of[tip] for tip in wanted]
+
+    def _without_tips(self, tips: Any) -> Self:
+        """The trajectory without the twigs of some tips."""
+        cut = self._tip_nodes(tips)
+        for node in cut:
+            if node in self._wanted:
+                raise ValueError(
+                    f"tips={self._names[node]!r} is the root; choose another with rooted first."
+                )
+        n_nodes = len(self._base.nodes)
+        others = np.setdiff1d(np.arange(n_nodes), cut)
+        twigs = rank_twigs(self._base.edges, self._base.lengths, n_nodes, others)
+        for node in cut:
+            if node not in twigs.tips:
+                raise ValueError(
+                    f"tips={tips!r} cannot all be cut off, as of each tree at least a path must "
+                    f"stay; leave out {self._names[node]!r}, for instance."
+                )
+        return self._without(twigs, len(twigs.tips))
+
+    def _without_short(self, weights: Floats, least: float) -> Self:
+        """The trajectory without twigs that weigh less."""
+        twigs = self._rank(weights)
+        return self._without(twigs, int(np.searchsorted(twigs.sizes, least)))
 
     @property
     def _n_branches(self) -> int:
@@ -830,8 +900,9 @@ class Trajectory:
 
     def _rank(self, weights: Floats) -> Twigs:
         """Twigs, but for those that end in a root that was asked for."""
-        roots = [root.which for root in self._roots if root.kind == "node"]
-        return rank_twigs(self._base.edges, weights, len(self._base.nodes), roots)
+        n_nodes = len(self._base.nodes)
+        roots = [node for node in self._wanted if node < n_nodes]
+        return rank_twigs(self._base.edges, weights, n_nodes, roots)
 
     def _without(self, twigs: Twigs, n_cut: int) -> Self:
         """The trajectory without the first twigs of a ranking."""
@@ -843,8 +914,9 @@ class Trajectory:
 
         def left(node: int) -> int:
             while number[node] < 0:
+                # The last twig that went there led on; others may have been cut from this node.
                 at_node = (self._base.edges == node).any(axis=1)
-                node = twigs.forks[twigs.owner[np.flatnonzero(at_node)[0]]]
+                node = twigs.forks[twigs.owner[at_node].max()]
             return int(number[node])
 
         return self._moved(base, left)
@@ -864,15 +936,11 @@ class Trajectory:
         if not length[segment] < reach:
             return None
         edges = np.flatnonzero(found.of_edge == segment)
-        start = found.start[edges]
-        end = start + found.sign[edges] * base.lengths[edges]
-        middle = found.lengths[segment] / 2
-        here = int(
-            np.argmax((np.minimum(start, end) <= middle) & (middle <= np.maximum(start, end)))
-        )
-        part = (
-            (middle - start[here]) / (end[here] - start[here]) if end[here] != start[here] else 0.0
-        )
+        # The middle, as a part of each edge: from 0 to 1 on the edge where it is, but for rounding.
+        ahead = (found.lengths[segment] / 2 - found.start[edges]) * found.sign[edges]
+        lengths = base.lengths[edges]
+        here = int(np.argmin(np.maximum(-ahead, ahead - lengths)))
+        part = np.clip(ahead[here] / lengths[here], 0.0, 1.0) if lengths[here] > 0 else 0.0
         a, b = base.nodes[base.edges[edges[here]]]
         points, n_jobs = self._samples.points, self._samples.n_jobs
         shorter, number = contract(base, edges, a + part * (b - a), points, n_jobs)

@@ -126,5 +126,7 @@ def contract(
     number[together] = together[0]
     nodes[together[0]] = where
     left, number = np.unique(number, return_inverse=True)
-    rest = np.delete(edges, segment, axis=0)
-    return place(nodes[left], number[rest], points, n_jobs), number
+    rest = number[np.delete(edges, segment, axis=0)]
+    # An edge parallel to the segment has no length any more.
+    rest = rest[rest[:, 0] != rest[:, 1]]
+    return place(nodes[left], rest, points, n_jobs), number

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .._validation import check_count, check_samples
 from ..estimators import DDRTree
 from ..model_selection import automatic_sigma
 from .core import Trajectory
@@ -62,15 +63,10 @@ def learn_trajectory(
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
-    shape = X.shape if hasattr(X, "shape") else (len(X), len(X[0]))
-    model = DDRTree(
-        min(n_components, *shape),
-        gamma=GAMMA,
-        lam=TREE_WEIGHT * GAMMA * shape[0],
-        random_state=random_state,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
+    check_count(n_components, "n_components")
+    model = DDRTree(gamma=GAMMA, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
+    shape = check_samples(model, X, ensure_min_samples=2).shape
+    model.set_params(n_components=min(n_components, *shape), lam=TREE_WEIGHT * GAMMA * shape[0])
     model.set_params(sigma=SIGMAS * automatic_sigma(model, X))
     names = getattr(X, "index", None) if names is None else names
     model.fit(X)

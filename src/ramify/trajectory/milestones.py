@@ -14,8 +14,9 @@ def name_milestones(geometry: Geometry) -> dict[int, str]:
     The first two tips of a tree are the ends of its longest path, T1 being the one whose
     coordinates come first in the order of a dictionary. The other tips follow by the length of the
     twig that would be cut off with them (`rank_twigs`), the longest first; a fork follows
-    by the first tip, T3 or later, that branches off there. So pruning the last tips leaves the
-    names of the others as they were.
+    by the first tip, T3 or later, that branches off there. Forks of cycles, which are forks
+    without any twig, come first. So pruning the last tips leaves the names of the others as they
+    were.
 
     Examples
     --------
@@ -32,11 +33,12 @@ def name_milestones(geometry: Geometry) -> dict[int, str]:
     left = np.bincount(parts[edges[:, 0]], weights=np.where(twigs.owner < 0, lengths, 0.0))
     tips = np.setdiff1d(np.flatnonzero(degree == 1), twigs.tips)
     tips = tips[np.lexsort((*_in_reading_order(geometry.nodes[tips]), -left[parts[tips]]))]
-    forks = np.setdiff1d(np.flatnonzero(degree > 2), twigs.forks)
+    forks = np.flatnonzero(degrees(edges[twigs.owner < 0], n_nodes) > 2)
     forks = forks[np.lexsort(_in_reading_order(geometry.nodes[forks]))]
     # A fork is as important as the last twig that is cut from it.
     cut, first = np.unique(twigs.forks[::-1], return_index=True)
-    forks = np.concatenate([forks, cut[np.argsort(first)]])
+    cut = cut[np.argsort(first)]
+    forks = np.concatenate([forks, cut[~np.isin(cut, forks)]])
     tips = np.concatenate([tips, twigs.tips[::-1]])
     names = {int(node): f"T{k}" for k, node in enumerate(tips, 1)}
     return names | {int(node): f"F{k}" for k, node in enumerate(forks, 1)}

@@ -22,18 +22,31 @@ class Root(NamedTuple):
 def node_numbers(nodes: Any, named: dict[int, str], n_nodes: int, parameter: str) -> list[int]:
     """Nodes given by their number or by the name of a milestone."""
     by_name = {name: node for node, name in named.items()}
+    valid = [f"the numbers 0 to {n_nodes - 1}", f"the milestones {listed(by_name)}"]
     found = []
     for node in np.atleast_1d(np.asarray(nodes, dtype=object)).tolist():
         if isinstance(node, str) and node in by_name:
             found.append(by_name[node])
-        elif isinstance(node, int | np.integer) and 0 <= node < n_nodes:
+        elif is_number(node) and 0 <= node < n_nodes:
             found.append(int(node))
         else:
             raise ValueError(
-                f"{parameter}={node!r} is no node of the graph; valid are the numbers 0 to "
-                f"{n_nodes - 1} and the milestones {listed(by_name)}."
+                f"{parameter}={plain(node)!r} is no node of the graph; valid are "
+                f"{' and '.join(valid[: 2 if by_name else 1])}."
             )
+    if not found:
+        raise ValueError(f"{parameter} is empty; name at least one, or leave {parameter} out.")
     return found
+
+
+def is_number(node: Any) -> bool:
+    """Whether this may be the number of a node."""
+    return isinstance(node, int | np.integer) and not isinstance(node, bool)
+
+
+def plain(value: Any) -> Any:
+    """A NumPy scalar as Python writes it."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> tuple[Floats, Bools]:
@@ -59,17 +72,20 @@ def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> t
     >>> richness(day, "day 0", "tip", np.repeat([0, 1, 2], [10, 1, 4]), 3)[0].round(3)
     array([0.596, 0.207, 0.   ])
     """
-    given = np.asarray(labels)
+    # As objects, so that numbers among strings stay numbers, and missing labels what they are.
+    given = np.asarray(labels, dtype=object)
     if given.shape != groups.shape:
         raise ValueError(
             f"labels has shape {given.shape}, but there are {len(groups)} samples; give one label "
             "for each."
         )
-    has_it = np.array([label == value for label in given.tolist()], dtype=bool)
+    # What compares to neither true nor false is missing (pandas.NA).
+    is_same = [label == value for label in given.tolist()]
+    has_it = np.array([isinstance(same, bool | np.bool_) and same for same in is_same], dtype=bool)
     if not has_it.any():
-        present = list(dict.fromkeys(given.tolist()))
+        present = dict.fromkeys(repr(plain(label)) for label in given.tolist())
         raise ValueError(
-            f"value={value!r} is none of the labels; they are {listed(map(repr, present))}."
+            f"value={plain(value)!r} is none of the labels; they are {listed(present)}."
         )
     counted = groups >= 0
     size = np.bincount(groups[counted], minlength=n_groups)

@@ -1,0 +1,222 @@
+"""Trajectories of fitted estimators, of every kind of structure, and the preset."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from ramify import SPL, DDRTree, DRTree
+from ramify.datasets import make_tree
+from ramify.structures import Curve, Forest, Ring, SparseGraph
+from ramify.trajectory import Trajectory, learn_trajectory
+
+from ..conftest import branching
+from ..graph.test_nearest_edge import all_edges
+from .drawn import slow_times
+
+# Simulated points on three branches.
+X = branching(90, 5, noise=0.1)
+
+
+def ring(n_nodes):
+    S = np.roll(np.eye(n_nodes), 1, axis=1)
+    return S + S.T
+
+
+def circle(n_samples):
+    """Simulated points around a circle, in order."""
+    angle = np.linspace(0, 2 * np.pi, n_samples, endpoint=False)
+    noise = np.random.default_rng(0).normal(scale=0.02, size=(n_samples, 3))
+    return np.column_stack([np.cos(angle), np.sin(angle), np.zeros(n_samples)]) + noise
+
+
+MODELS = {
+    "ddrtree": DDRTree(random_state=0),
+    "ddrtree hard": DDRTree(random_state=0, assignment="hard"),
+    "ddrtree all components": DDRTree(n_components=None, random_state=0),
+    "ddrtree share of variance": DDRTree(n_components=0.8, random_state=0),
+    "ddrtree one component": DDRTree(n_components=1, random_state=0),
+    "ddrtree two centres": DDRTree(n_centers=2, random_state=0),
+    "ddrtree one centre": DDRTree(n_centers=1, random_state=0),
+    "ddrtree all centres": DDRTree(n_centers=None, random_state=0),
+    "ddrtree forest": DDRTree(structure=Forest(3), n_centers=30, random_state=0),
+    "ddrtree ring": DDRTree(structure=Ring(), n_centers=20, random_state=0),
+    "ddrtree curve": DDRTree(structure=Curve(), n_centers=20, random_state=0),
+    "ddrtree graph": DDRTree(structure=SparseGraph(), n_centers=20, random_state=0),
+    "ddrtree fixed": DDRTree(structure=ring(90), random_state=0),
+    "ddrtree sparse fixed": DDRTree(structure=sparse.csr_array(ring(90)), random_state=0),
+    "ddrtree kernel": DDRTree(kernel="rbf", n_centers=20, random_state=0),
+    "drtree": DRTree(random_state=0),
+    "drtree all components": DRTree(n_components=None, random_state=0),
+    "drtree curve": DRTree(structure="curve", random_state=0),
+    "spl": SPL(random_state=0),
+    "spl all components": SPL(n_components=None, random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=list(MODELS))
+def model(request):
+    return MODELS[request.param].fit(X)
+
+
+def test_any_estimator_has_a_trajectory(model):
+    found = Trajectory.from_estimator(model)
+    assert found.estimator_ is model
+    scale = (model.gamma_ + 1) / model.gamma_ if isinstance(model, SPL) else 1.0
+    points = scale * model.embedding_
+    nodes = points if isinstance(model, SPL) else model.centers_
+    np.testing.assert_array_equal(found.nodes_, nodes)
+    np.testing.assert_allclose(
+        found.distance_, all_edges(points, nodes, found.edges_).min(axis=1), atol=1e-9
+    )
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
+    np.testing.assert_allclose(found.branch_probabilities().sum(axis=1), 1)
+    assert found.branch_table_["n_samples"].sum() == len(X)
+    pruned = found.prune()
+    np.testing.assert_allclose(pruned.pseudotime_, slow_times(pruned), atol=1e-9)
+
+
+def test_the_graph_is_that_of_the_model(model):
+    found = Trajectory.from_estimator(model)
+    edges = found.edges_[found.edges_[:, 0] != found.edges_[:, 1]]
+    if isinstance(model, SPL):
+        graph = nx.from_scipy_sparse_array(model.graph_)
+        assert nx.number_connected_components(graph) == len(found.roots_)
+        for a, b in edges.tolist():
+            graph.edges[a, b]["mine"] = True
+        skeleton = nx.Graph(edge for *edge, mine in graph.edges(data="mine") if mine)
+        assert nx.is_forest(skeleton)
+    else:
+        S = np.zeros(model.tree_.shape, dtype=bool)
+        S[edges[:, 0], edges[:, 1]] = S[edges[:, 1], edges[:, 0]] = True
+        np.testing.assert_array_equal(S, (model.tree_ != 0).toarray())
+
+
+def test_the_embedding_is_placed_where_the_samples_are(model):
+    found = Trajectory.from_estimator(model)
+    places = found.project(model.embedding_)
+    np.testing.assert_array_equal(places["pseudotime"], found.pseudotime_)
+    np.testing.assert_array_equal(places["branch"], found.branches_)
+    np.testing.assert_array_equal(places["distance"], found.distance_)
+    some = Trajectory.from_estimator(model, points=model.embedding_[10:20])
+    np.testing.assert_array_equal(some.pseudotime_, found.pseudotime_[10:20])
+
+
+def test_new_samples_are_placed(model):
+    found = Trajectory.from_estimator(model)
+    places = found.place(X[:7])
+    expected = found.project(model.transform(X[:7]))
+    assert places.equals(expected)
+    assert places["branch"].isin(found.branch_table_.index).all()
+
+
+def test_probabilities_are_those_of_the_assignments():
+    soft, hard = MODELS["ddrtree"].fit(X), MODELS["ddrtree hard"].fit(X)
+    found = Trajectory.from_estimator(soft)
+    weights = np.exp(-cdist(soft.embedding_, soft.centers_, "sqeuclidean") / soft.sigma_)
+    weights /= weights.sum(axis=1, keepdims=True)
+    # The first branch: from T1 to the first node that has other than two neighbours.
+    way = [found.milestones_.loc["T1", "node"]]
+    while len(way) == 1 or np.sum(found.edges_ == way[-1]) == 2:
+        near = found.edges_[(found.edges_ == way[-1]).any(axis=1)].ravel()
+        way.append(next(node for node in near if node not in way))
+    degree = np.sum(found.edges_ == way[-1])
+    expected = weights[:, way[:-1]].sum(axis=1) + weights[:, way[-1]] / degree
+    first = found.branch_table_.index[0]
+    np.testing.assert_allclose(found.branch_probabilities()[first], expected, atol=1e-12)
+    certain = Trajectory.from_estimator(hard).branch_probabilities()
+    assert set(np.unique(certain)) == {0.0, 1.0}
+
+
+def test_a_forest_has_a_root_in_each_tree():
+    found = Trajectory.from_estimator(MODELS["ddrtree forest"].fit(X))
+    assert len(found.roots_) == 3
+    assert found.milestones_["part"].nunique() == 3
+    rooted = found.rooted(sample=5)
+    assert len(rooted.roots_) == 3
+    assert rooted.pseudotime_[5] == 0
+
+
+def test_a_curve_is_one_branch_and_a_ring_comes_back():
+    curve = Trajectory.from_estimator(MODELS["ddrtree curve"].fit(X))
+    assert curve.branch_table_.index.tolist() == ["T1-T2"]
+    around = Trajectory.from_estimator(DDRTree(structure="ring", random_state=0).fit(circle(60)))
+    assert around.branch_table_.index.tolist() == ["R1-R1"]
+    order = np.argsort(around.rooted(sample=0).pseudotime_)
+    assert set(order[:5]) <= {0, 1, 2, 3, 57, 58, 59}
+    assert 27 <= order[-1] <= 33
+
+
+@pytest.mark.parametrize("structure", ["ring", Ring(), ring(60), "graph", "tree"])
+def test_a_structure_for_spl(structure):
+    model = SPL(n_neighbors=5, random_state=0).fit(circle(60))
+    found = Trajectory.from_estimator(model, structure=structure)
+    kind = structure if isinstance(structure, str) else "ring"
+    assert kind != "ring" or found.branch_table_.index.tolist() == ["R1-R1"]
+    assert kind != "tree" or len(found.edges_) == 59
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [SPL, DRTree, DDRTree])
+def test_a_precomputed_kernel(estimator):
+    K = X @ X.T
+    model = estimator(kernel="precomputed", random_state=0).fit(K)
+    found = Trajectory.from_estimator(model)
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
+    assert found.place(K[:4]).equals(found.project(model.transform(K[:4])))
+
+
+@pytest.mark.parametrize("estimator", [SPL, DRTree, DDRTree])
+def test_single_precision(estimator):
+    model = estimator(random_state=0).fit(X.astype(np.float32))
+    found = Trajectory.from_estimator(model)
+    assert found.pseudotime_.dtype == np.float64
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
+    np.testing.assert_array_equal(found.project(model.embedding_)["branch"], found.branches_)
+
+
+@pytest.mark.parametrize("estimator", [DRTree, DDRTree])
+def test_equal_samples(estimator):
+    model = estimator(random_state=0).fit(np.repeat(X[:10], 5, axis=0))
+    found = Trajectory.from_estimator(model)
+    if estimator is DDRTree:  # DRTree gives each sample a node, and ties equal ones in a row
+        np.testing.assert_allclose(np.ptp(found.pseudotime_.reshape(10, 5), axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
+
+
+def test_lengths_are_in_units_of_the_data():
+    one = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
+    larger = Trajectory.from_estimator(DDRTree(random_state=0).fit(4.0 * X))
+    np.testing.assert_allclose(larger.pseudotime_, 4 * one.pseudotime_, rtol=1e-6)
+
+
+def test_the_preset_takes_any_table_and_honours_seeds():
+    pandas = pytest.importorskip("pandas")
+    data = make_tree(150, 8, topology="bifurcation", noise=0.1, random_state=0).X  # simulated
+    names = [f"cell {k}" for k in range(150)]
+    table = pandas.DataFrame(data, index=names, columns=[f"gene {k}" for k in range(8)])
+    found = learn_trajectory(data, random_state=0)
+    for same in (
+        learn_trajectory(data, random_state=0),
+        learn_trajectory(data.tolist(), random_state=0),
+        learn_trajectory(table, random_state=0),
+        learn_trajectory(data, random_state=0, n_jobs=2),
+        learn_trajectory(data, random_state=np.random.RandomState(0)),
+        learn_trajectory(data, n_components=8, random_state=0),
+    ):
+        np.testing.assert_array_equal(same.pseudotime_, found.pseudotime_)
+        np.testing.assert_array_equal(same.branches_, found.branches_)
+    assert learn_trajectory(table, random_state=0).samples_.index.tolist() == names
+    given = learn_trajectory(table, names=range(150, 300), random_state=0)
+    assert given.samples_.index.tolist() == list(range(150, 300))
+    thin = learn_trajectory(sparse.csr_array(data), random_state=0)
+    np.testing.assert_allclose(thin.pseudotime_, found.pseudotime_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 5), (3, 5), (4, 1), (30, 1)])
+def test_the_preset_takes_few_samples_and_few_features(shape):
+    data = np.random.default_rng(0).normal(size=shape)
+    found = learn_trajectory(data, random_state=0)
+    assert found.nodes_.shape[1] == min(shape)
+    np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)
