@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ramify.graph import adjacency
 from ramify.trajectory import Trajectory
 from ramify.trajectory.compare import compare, outline
+from ramify.trajectory.pruning import nearest_forks_joined
 
 pytest.importorskip("pandas")
 
@@ -152,7 +153,7 @@ def test_a_tooth_that_is_gone_takes_its_fork_along_and_leaves_the_others():
 
 def test_of_two_forks_made_one_the_branch_between_them_is_not_found_again():
     whole = comb(TEETH)
-    joined = whole._nearest_forks_joined(3.0)
+    joined = whole._left(nearest_forks_joined(whole._graph))
     found = compare(whole, joined)
     lost = np.flatnonzero(found.branches < 0.5)
     assert sorted(whole.nodes_[whole._branches.found.ends[lost], 0].tolist()) == [[4.0, 6.0]]

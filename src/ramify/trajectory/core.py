@@ -1,7 +1,6 @@
 """A learned graph with a root, and the samples' places on it."""
 
 import copy
-from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -42,13 +41,21 @@ from .checks import (
     sample_rows,
 )
 from .export import as_json, graphml, milestone_graph, newick, node_graph, to_file
-from .geometry import Geometry, contract, insert_node, keep_edges, place
+from .geometry import Geometry, insert_node, place
 from .milestones import default_roots, name_milestones
+from .pruning import (
+    Reduced,
+    believable,
+    nearest_forks_joined,
+    whole,
+    without_short_twigs,
+    without_twigs,
+)
 from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
 from .summaries import branch_table
 from .trends import tree_trends
-from .twigs import Twigs, rank_twigs
+from .twigs import rank_twigs
 
 if TYPE_CHECKING:
     from .support import Support
@@ -726,15 +733,14 @@ class Trajectory:
             min_length = NOISE_LENGTHS * self.noise_
         length = 0.0 if min_length is None else check_amount(min_length, "min_length")
         count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
-        result: Self | None = self if tips is None else self._without_tips(tips)
+        graph = self._graph
         if tips is not None:
             asked["near"] = landmarks(self._base, self._names, self._tip_nodes(tips))
-        while result is not None:
-            kept = result._without_short(result._base.lengths, length)
-            # What is left of a twig that ends at a joined fork may be too short now.
-            result = kept._nearest_forks_joined(length)
-        n_samples = np.bincount(kept._base.edge, minlength=len(kept._base.edges))
-        return kept._without_short(n_samples.astype(float), count)._recorded("prune", asked)
+            graph = self._without_tips(tips)
+        result = self._left(believable(graph, length, self._kept))
+        n_samples = np.bincount(result._base.edge, minlength=len(result._base.edges)).astype(float)
+        fewer = without_short_twigs(result._graph, n_samples, count, result._kept)
+        return result._left(fewer)._recorded("prune", asked)
 
     def merge(self, n_branches: int) -> Self:
         """Reduce the trajectory to a given number of branches.
@@ -766,25 +772,30 @@ class Trajectory:
                 f"n_branches={n_branches} must be at most {present}, the number of branches; twigs "
                 "can be cut off but not added."
             )
-        twigs = self._rank(self._base.lengths)
+        graph = self._graph
+        twigs = rank_twigs(graph.edges, graph.lengths, len(graph.nodes), self._kept)
+
+        def cut(n_cut: int) -> Reduced:
+            return without_twigs(graph, twigs, n_cut)
+
         # The number of branches falls with every twig.
         few, many = len(twigs.tips), 0
         while few > many:
             middle = (few + many) // 2
-            if self._without(twigs, middle)._n_branches <= n_branches:
+            if self._left(cut(middle))._n_branches <= n_branches:
                 few = middle
             else:
                 many = middle + 1
-        result = self._without(twigs, few)
+        result = self._left(cut(few))
         reached = [result._n_branches]
         if reached[0] < n_branches:
-            result = self._without(twigs, few - 1)
+            result = self._left(cut(few - 1))
             reached.append(result._n_branches)
         while reached[-1] > n_branches:
-            joined = result._nearest_forks_joined(np.inf)
+            joined = nearest_forks_joined(result._graph)
             if joined is None:
                 break
-            result = joined
+            result = result._left(joined)
             reached.append(result._n_branches)
         if reached[-1] == n_branches:
             return result._recorded("merge", {"n_branches": n_branches})
@@ -870,8 +881,8 @@ class Trajectory:
                 )
         return [node_of[tip] for tip in wanted]
 
-    def _without_tips(self, tips: Any) -> Self:
-        """The trajectory without the twigs of some tips."""
+    def _without_tips(self, tips: Any) -> Reduced:
+        """The graph without the twigs of some tips."""
         cut = self._tip_nodes(tips)
         for node in cut:
             if node in self._wanted:
@@ -887,64 +898,32 @@ class Trajectory:
                     f"tips={tips!r} cannot all be cut off, as of each tree at least a path must "
                     f"stay; leave out {self._names[node]!r}, for instance."
                 )
-        return self._without(twigs, len(twigs.tips))
-
-    def _without_short(self, weights: Floats, least: float) -> Self:
-        """The trajectory without twigs that weigh less."""
-        twigs = self._rank(weights)
-        return self._without(twigs, int(np.searchsorted(twigs.sizes, least)))
+        return without_twigs(self._graph, twigs, len(twigs.tips))
 
     @property
     def _n_branches(self) -> int:
         return len(self._branches.names)
 
-    def _rank(self, weights: Floats) -> Twigs:
-        """Twigs, but for those that end in a root that was asked for."""
-        n_nodes = len(self._base.nodes)
-        roots = [node for node in self._wanted if node < n_nodes]
-        return rank_twigs(self._base.edges, weights, n_nodes, roots)
+    @property
+    def _graph(self) -> Reduced:
+        return whole(self._base.nodes, self._base.edges)
 
-    def _without(self, twigs: Twigs, n_cut: int) -> Self:
-        """The trajectory without the first twigs of a ranking."""
-        if n_cut == 0:
+    @property
+    def _kept(self) -> Ints:
+        """Nodes that are roots because that was asked for, and are not to be cut off."""
+        nodes = np.array(self._wanted, dtype=np.intp)
+        return nodes[nodes < len(self._base.nodes)]
+
+    def _left(self, graph: Reduced) -> Self:
+        """The trajectory on what is left of its graph, with the samples placed anew."""
+        if len(graph.edges) == len(self._base.edges):
             return self
-        is_kept = (twigs.owner < 0) | (twigs.owner >= n_cut)
-        points, n_jobs = self._samples.points, self._samples.n_jobs
-        base, number = keep_edges(self._base, is_kept, points, n_jobs)
-
-        def left(node: int) -> int:
-            while number[node] < 0:
-                # The last twig that went there led on; others may have been cut from this node.
-                at_node = (self._base.edges == node).any(axis=1)
-                node = twigs.forks[twigs.owner[at_node].max()]
-            return int(number[node])
-
-        return self._moved(base, left)
-
-    def _moved(self, base: Geometry, left: Callable[[int], int]) -> Self:
-        """A view of another graph, given what each of the old nodes has become."""
-        roots = [Root(k, left(i)) if k == "node" else Root(k, i) for k, i in self._roots]
-        return self._view(base, roots, None if self._end is None else left(self._end))
-
-    def _nearest_forks_joined(self, reach: float) -> Self | None:
-        """The trajectory with its two nearest forks made one; None if none are within reach."""
-        base, found = self._base, self._base_segments
-        degree = degrees(base.edges, len(base.nodes))[found.ends]
-        is_inner = (degree > 2).all(axis=1) & (found.ends[:, 0] != found.ends[:, 1])
-        length = np.where(is_inner, found.lengths, np.inf)
-        segment = int(np.argmin(length))
-        if not length[segment] < reach:
-            return None
-        edges = np.flatnonzero(found.of_edge == segment)
-        # The middle, as a part of each edge: from 0 to 1 on the edge where it is, but for rounding.
-        ahead = (found.lengths[segment] / 2 - found.start[edges]) * found.sign[edges]
-        lengths = base.lengths[edges]
-        here = int(np.argmin(np.maximum(-ahead, ahead - lengths)))
-        part = np.clip(ahead[here] / lengths[here], 0.0, 1.0) if lengths[here] > 0 else 0.0
-        a, b = base.nodes[base.edges[edges[here]]]
-        points, n_jobs = self._samples.points, self._samples.n_jobs
-        shorter, number = contract(base, edges, a + part * (b - a), points, n_jobs)
-        return self._moved(shorter, lambda node: int(number[node]))
+        base = place(graph.nodes, graph.edges, self._samples.points, self._samples.n_jobs)
+        roots = [
+            Root(k, int(graph.became[i])) if k == "node" else Root(k, i) for k, i in self._roots
+        ]
+        end = None if self._end is None else int(graph.became[self._end])
+        return self._view(base, roots, end)
 
     # Features and other columns along the branches
 

@@ -1,11 +1,11 @@
-"""A graph in space with samples on it, and what can be done to it: new nodes, fewer edges."""
+"""A graph in space with samples on it."""
 
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from .._typing import Bools, Floats, Ints
+from .._typing import Floats, Ints
 from ..graph import adjacency
 from ..graph.nearest_edge import nearest_on_edges
 from ..graph.placement import Placement
@@ -79,54 +79,3 @@ def insert_node(geometry: Geometry, edge: int, position: float) -> tuple[Geometr
     along[second] = (along[second] - position) / (1 - position)
     on[second] = new_edge
     return Geometry(nodes, edges, on, along, distance), node
-
-
-def keep_edges(
-    geometry: Geometry, is_kept: Bools, points: Floats, n_jobs: int = 1
-) -> tuple[Geometry, Ints]:
-    """The graph of some edges only, with the samples placed anew; and the new number of each node.
-
-    −1 for nodes that are gone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.trajectory.geometry import keep_edges, place
-    >>> points = np.array([[1.0], [5.0]])
-    >>> path = place(np.array([[4.0], [0.0], [6.0]]), np.array([[1, 0], [0, 2]]), points)
-    >>> shorter, number = keep_edges(path, np.array([True, False]), points)
-    >>> number, shorter.position, shorter.distance
-    (array([ 0,  1, -1]), array([0.25, 1.  ]), array([0., 1.]))
-    """
-    edges = geometry.edges[is_kept]
-    left = np.unique(edges)
-    number = np.full(len(geometry.nodes), -1, dtype=np.intp)
-    number[left] = np.arange(len(left))
-    return place(geometry.nodes[left], number[edges], points, n_jobs), number
-
-
-def contract(
-    geometry: Geometry, segment: Ints, where: Floats, points: Floats, n_jobs: int = 1
-) -> tuple[Geometry, Ints]:
-    """All nodes of some edges as one node at a given place; and the new number of each node.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.trajectory.geometry import contract, place
-    >>> points = np.array([[2.0], [6.0]])
-    >>> path = place(np.array([[0.0], [4.0], [6.0]]), np.array([[0, 1], [1, 2]]), points)
-    >>> shorter, number = contract(path, np.array([1]), np.array([5.0]), points)
-    >>> shorter.nodes.ravel(), number, shorter.distance
-    (array([0., 5.]), array([0, 1, 1]), array([0., 1.]))
-    """
-    nodes, edges = geometry.nodes.copy(), geometry.edges
-    together = np.unique(edges[segment])
-    number = np.arange(len(nodes))
-    number[together] = together[0]
-    nodes[together[0]] = where
-    left, number = np.unique(number, return_inverse=True)
-    rest = number[np.delete(edges, segment, axis=0)]
-    # An edge parallel to the segment has no length any more.
-    rest = rest[rest[:, 0] != rest[:, 1]]
-    return place(nodes[left], rest, points, n_jobs), number
