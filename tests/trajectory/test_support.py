@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ramify import SPL, DDRTree, DRTree
 from ramify.datasets import make_forest, make_tree
@@ -156,10 +157,10 @@ def test_resamples_equal_to_the_data_give_full_support_and_no_spread(fork, monke
     assert (result.branches_[["support", "similarity"]] == 1).all(axis=None)
     assert (result.milestones_[["support", "similarity"]] == 1).all(axis=None)
     table = result.pseudotime_
-    assert table["std"].max() < 1e-12
+    assert table.graph_std.max() < 1e-12
+    np.testing.assert_allclose(table["std"], found.noise_)
     assert (table.branch_agreement == 1).all()
-    for name in ("mean", "lower", "upper"):
-        np.testing.assert_allclose(table[name], found.pseudotime_, atol=1e-12)
+    np.testing.assert_allclose(table["mean"], found.pseudotime_, atol=1e-12)
 
 
 def test_support_and_similarity_are_means_over_the_resamples(fork, monkeypatch):
@@ -176,10 +177,11 @@ def test_support_and_similarity_are_means_over_the_resamples(fork, monkeypatch):
     table = result.pseudotime_.reset_index(drop=True)
     np.testing.assert_allclose(table["mean"], times.mean())
     scale = np.sqrt(0.8 / 0.2)  # from graphs of 0.8 of the samples to those of all
-    np.testing.assert_allclose(table["std"], scale * times.std())
-    below, above = (scale * (times.quantile(q) - times.mean()) for q in (0.25, 0.75))
-    np.testing.assert_allclose(table.upper, table.pseudotime + above)
-    np.testing.assert_allclose(table.lower, (table.pseudotime + below).clip(lower=0))
+    np.testing.assert_allclose(table.graph_std, scale * times.std())
+    np.testing.assert_allclose(table["std"] ** 2, scale**2 * times.var() + found.noise_**2)
+    reach = stats.norm.ppf(0.75) * table["std"]
+    np.testing.assert_allclose(table.upper, table.pseudotime + reach)
+    np.testing.assert_allclose(table.lower, (table.pseudotime - reach).clip(lower=0))
     assert result.n_tips_.to_dict() == {2: 2, 3: 2}
 
 

@@ -28,7 +28,7 @@ from ..graph.placement import (
 from ..model_selection import check_learner
 from ..solvers.assignments import assign
 from ..structures import as_structure, choose_graph, prepare
-from .association import associated_features, branch_differences, branch_markers
+from .along import FeaturesMixin
 from .branches import Branches, importance, outward_branches, shares
 from .checks import (
     check_amount,
@@ -40,7 +40,7 @@ from .checks import (
     listed,
     sample_rows,
 )
-from .export import as_json, graphml, milestone_graph, newick, node_graph, to_file
+from .export import ExportMixin
 from .geometry import Geometry, insert_node, place
 from .milestones import default_roots, name_milestones
 from .pruning import (
@@ -53,8 +53,6 @@ from .pruning import (
 )
 from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
-from .summaries import branch_table
-from .trends import tree_trends
 from .twigs import rank_twigs
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ class Samples(NamedTuple):
     n_jobs: int
 
 
-class Trajectory:
+class Trajectory(FeaturesMixin, ExportMixin):
     """Samples on a graph: where they lie on it, in which order, on which branch.
 
     Every sample is moved to the nearest place on an edge of the graph. From the root, time runs
@@ -924,261 +922,6 @@ class Trajectory:
         ]
         end = None if self._end is None else int(graph.became[self._end])
         return self._view(base, roots, end)
-
-    # Features and other columns along the branches
-
-    def trends(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
-        """Smooth trends of features along the branches, with confidence bands.
-
-        Parameters
-        ----------
-        values : array, sparse array or data frame of shape (n_samples, n_features)
-        feature_names : sequence of n_features str, optional
-            By default the columns of a data frame, or 0, 1, 2, …
-        **options
-            n_points, n_knots, lam and level of `ramify.trajectory.trends.tree_trends`.
-
-        Returns
-        -------
-        trends : DataFrame
-            feature, branch, position, pseudotime, mean, lower, upper, n_samples.
-
-        Examples
-        --------
-        >>> from ramify.datasets import make_tree
-        >>> from ramify.trajectory import learn_trajectory
-        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
-        >>> path.trends(data.X[:, :2], ["GATA1", "SPI1"], n_points=20).shape
-        (120, 8)
-        """
-        found = self._branches
-        return tree_trends(
-            found.placed, found.start_time, found.names, values, feature_names, **options
-        )
-
-    def associated_features(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
-        """Test which features change along the graph, with false-discovery rates.
-
-        Parameters
-        ----------
-        values, feature_names
-            As for `trends`.
-        **options
-            df, method and sort of `ramify.trajectory.association.associated_features`, which
-            says what the test is and when its p-values are too small.
-
-        Returns
-        -------
-        tests : DataFrame
-            One row per feature, the most significant first.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> rng = np.random.default_rng(0)
-        >>> time = rng.uniform(0, 5, size=200)
-        >>> path = Trajectory([[0, 1]], [[0.0], [5.0]], time[:, np.newaxis])
-        >>> values = np.column_stack([np.sin(time), np.ones(200)]) + [[0.0, 3.0]]  # simulated
-        >>> path.associated_features(values, ["wave", "constant"])["p_value"].round(3).tolist()
-        [0.0, 1.0]
-        """
-        found = self._branches
-        return associated_features(found.placed, found.start_time, values, feature_names, **options)
-
-    def branch_differences(
-        self, fork: Any, values: Any, feature_names: Any = None, **options: Any
-    ) -> Any:
-        """Test which features differ between the branches that leave a fork.
-
-        Parameters
-        ----------
-        fork : str or int
-            A milestone of ``milestones_``, by name or by node; with more than one branch that
-            leads away from it.
-        values, feature_names
-            As for `trends`.
-        **options
-            subtrees, df, method and sort of `ramify.trajectory.association.branch_differences`.
-
-        Returns
-        -------
-        tests : DataFrame
-            One row per feature, the most significant first.
-
-        Examples
-        --------
-        >>> from ramify.datasets import make_tree
-        >>> from ramify.trajectory import learn_trajectory
-        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
-        >>> tests = path.branch_differences("F1", data.X)
-        >>> bool(tests["q_value"].min() < 0.01)
-        True
-        """
-        found = self._branches
-        named = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
-        node = node_numbers(fork, named, len(self.nodes_), "fork")[0]
-        if node not in named:
-            raise ValueError(
-                f"fork={fork!r} is no milestone; the milestones are {listed(found.milestones)}."
-            )
-        return branch_differences(
-            found.placed,
-            found.start_time,
-            found.names,
-            values,
-            feature_names,
-            fork=list(named).index(node),
-            **options,
-        )
-
-    def branch_markers(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
-        """Compare the samples of each branch with all others, feature by feature.
-
-        Parameters
-        ----------
-        values, feature_names
-            As for `trends`.
-        **options
-            method and sort of `ramify.trajectory.association.branch_markers`.
-
-        Returns
-        -------
-        tests : DataFrame
-            One row per branch and feature.
-
-        Examples
-        --------
-        >>> from ramify.datasets import make_tree
-        >>> from ramify.trajectory import learn_trajectory
-        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
-        >>> len(path.branch_markers(data.X))  # three branches, ten features
-        30
-        """
-        found = self._branches
-        return branch_markers(found.placed, found.names, values, feature_names, **options)
-
-    def summary(self, data: Any, columns: Any = None, **options: Any) -> Any:
-        """Summaries of columns, outcomes for instance, by branch and position, with intervals.
-
-        Parameters
-        ----------
-        data : DataFrame
-            One row per sample, in the order of the samples.
-        columns : str or sequence of str, optional
-            By default all.
-        **options
-            n_bins, level and min_samples of `ramify.trajectory.summaries.branch_table`.
-
-        Returns
-        -------
-        table : DataFrame
-            One row per branch, bin, column and level; ``to_csv`` writes it to a file.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from sklearn.preprocessing import StandardScaler
-        >>> from ramify.trajectory import learn_trajectory
-        >>> table = load_breast_cancer(as_frame=True)
-        >>> tumours = learn_trajectory(StandardScaler().fit_transform(table.data), random_state=0)
-        >>> malignant = (table.target == 0).to_frame("malignant")
-        >>> rates = tumours.summary(malignant, n_bins=1)  # with Wilson's intervals
-        >>> bool((rates["lower"] <= rates["estimate"]).all())
-        True
-        """
-        found = self._branches
-        return branch_table(found.placed, found.start_time, found.names, data, columns, **options)
-
-    # Other programs
-
-    def to_networkx(self, level: str = "nodes") -> Any:
-        """The graph for networkx.
-
-        Parameters
-        ----------
-        level : {"nodes", "milestones"}, default="nodes"
-            "nodes": an undirected graph of all nodes (numbers) with their ``pos``, ``pseudotime``,
-            ``milestone`` (name or empty) and ``is_root``, and of all edges with ``length``,
-            ``branch`` and ``n_samples``. "milestones": a directed graph of tips, forks and roots
-            (names), and of branches that lead away from the root.
-
-        Returns
-        -------
-        graph : networkx.Graph or networkx.DiGraph
-            A multigraph if several edges, or branches, join the same two nodes.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> path = Trajectory([[0, 1], [1, 2]], np.array([[0.0], [1.0], [3.0]]))
-        >>> path.to_networkx().number_of_nodes()
-        3
-        >>> list(path.to_networkx("milestones").edges(data="length"))
-        [('T1', 'T2', 3.0)]
-        """
-        if level not in {"nodes", "milestones"}:
-            raise ValueError(f"level={level!r} must be 'nodes' or 'milestones'.")
-        return node_graph(self) if level == "nodes" else milestone_graph(self)
-
-    def to_newick(self, path: Any = None) -> str | None:
-        """The milestones and branches as trees in Newick format, one per line, from the root.
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            File to write; None returns the text.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 1.0]])
-        >>> print(Trajectory([[0, 1], [1, 2], [1, 3]], nodes).to_newick())
-        ((T2:2,T3:1)F1:2)T1;
-        """
-        return to_file(newick(self), path)
-
-    def to_graphml(self, path: Any = None) -> str | None:
-        """All nodes and edges in GraphML, for Cytoscape, Gephi or igraph.
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            File to write; None returns the text.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> text = Trajectory([[0, 1]], np.array([[0.0], [1.0]])).to_graphml()
-        >>> text.count("<node"), text.count("<edge")
-        (2, 1)
-        """
-        return to_file(graphml(self), path)
-
-    def to_json(self, path: Any = None) -> str | None:
-        """Everything in one JSON object: nodes, edges, milestones, branches and samples.
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            File to write; None returns the text.
-
-        Examples
-        --------
-        >>> import json
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> path = Trajectory([[0, 1]], np.array([[0.0], [1.0]]))
-        >>> list(json.loads(path.to_json()))[2:6]
-        ['nodes', 'edges', 'lengths', 'roots']
-        """
-        return to_file(as_json(self), path)
 
 
 def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:

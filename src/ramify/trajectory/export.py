@@ -2,7 +2,7 @@
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -156,3 +156,96 @@ def to_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
     with replacing(path) as file:
         file.write(text + "\n")
     return None
+
+
+class ExportMixin:
+    """Methods of `Trajectory` that lead to other programs."""
+
+    @property
+    def _itself(self) -> "Trajectory":
+        return cast("Trajectory", self)
+
+    def to_networkx(self, level: str = "nodes") -> Any:
+        """The graph for networkx.
+
+        Parameters
+        ----------
+        level : {"nodes", "milestones"}, default="nodes"
+            "nodes": an undirected graph of all nodes (numbers) with their ``pos``, ``pseudotime``,
+            ``milestone`` (name or empty) and ``is_root``, and of all edges with ``length``,
+            ``branch`` and ``n_samples``. "milestones": a directed graph of tips, forks and roots
+            (names), and of branches that lead away from the root.
+
+        Returns
+        -------
+        graph : networkx.Graph or networkx.DiGraph
+            A multigraph if several edges, or branches, join the same two nodes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1], [1, 2]], np.array([[0.0], [1.0], [3.0]]))
+        >>> path.to_networkx().number_of_nodes()
+        3
+        >>> list(path.to_networkx("milestones").edges(data="length"))
+        [('T1', 'T2', 3.0)]
+        """
+        if level not in {"nodes", "milestones"}:
+            raise ValueError(f"level={level!r} must be 'nodes' or 'milestones'.")
+        return node_graph(self._itself) if level == "nodes" else milestone_graph(self._itself)
+
+    def to_newick(self, path: Any = None) -> str | None:
+        """The milestones and branches as trees in Newick format, one per line, from the root.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 1.0]])
+        >>> print(Trajectory([[0, 1], [1, 2], [1, 3]], nodes).to_newick())
+        ((T2:2,T3:1)F1:2)T1;
+        """
+        return to_file(newick(self._itself), path)
+
+    def to_graphml(self, path: Any = None) -> str | None:
+        """All nodes and edges in GraphML, for Cytoscape, Gephi or igraph.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> text = Trajectory([[0, 1]], np.array([[0.0], [1.0]])).to_graphml()
+        >>> text.count("<node"), text.count("<edge")
+        (2, 1)
+        """
+        return to_file(graphml(self._itself), path)
+
+    def to_json(self, path: Any = None) -> str | None:
+        """Everything in one JSON object: nodes, edges, milestones, branches and samples.
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+
+        Examples
+        --------
+        >>> import json
+        >>> import numpy as np
+        >>> from ramify.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1]], np.array([[0.0], [1.0]]))
+        >>> list(json.loads(path.to_json()))[2:6]
+        ['nodes', 'edges', 'lengths', 'roots']
+        """
+        return to_file(as_json(self._itself), path)

@@ -63,9 +63,11 @@ def learn_trajectory(
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
-    check_count(n_components, "n_components")
+    if not isinstance(n_components, float):
+        check_count(n_components, "n_components")
     model = DDRTree(gamma=GAMMA, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
     shape = check_samples(model, X, ensure_min_samples=2).shape
+    # A part of the variance is below one, and stays; a float that is none, DDRTree complains of.
     model.set_params(n_components=min(n_components, *shape), lam=TREE_WEIGHT * GAMMA * shape[0])
     model.set_params(sigma=SIGMAS * automatic_sigma(model, X))
     names = getattr(X, "index", None) if names is None else names

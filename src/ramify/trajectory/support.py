@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, indexable
@@ -45,10 +46,10 @@ class Support:
         The same for each tip and fork, and its ``kind``; ``n_samples`` is the number of samples on
         the branch of a tip, and in the smallest part of a fork.
     pseudotime_ : DataFrame
-        For each sample its ``pseudotime`` t; the ``mean`` m over the resamples; with deviations
-        from the mean that are scaled to all samples (see the notes of `support`), their
-        ``std``, and ``lower`` and ``upper``, t plus their quantiles, not below 0; all in units of
-        the data; and ``branch_agreement``, the part of the resamples in which its
+        For each sample its ``pseudotime`` t and the ``mean`` over the resamples; ``graph_std``, the
+        standard deviation over the resamples, scaled to all samples (see the notes of `support`);
+        ``std``, with the sample's own noise, √(graph_std² + noise_²); and ``lower`` and ``upper``,
+        t ± z·std at the wanted level, not below 0; all in units of the data; and ``branch_agreement``, the part of the resamples in which its
         branch is found again and the sample is on it.
     n_tips_ : Series
         How many of the resamples have so many tips.
@@ -151,7 +152,7 @@ def support(
     method : {"auto", "bootstrap", "posterior"}, default="auto"
         "auto" is the bootstrap.
     level : float, default=0.95
-        Probability between the quantiles ``lower`` and ``upper``.
+        Probability of the intervals from ``lower`` to ``upper``, for normal errors.
     min_jaccard : float, default=0.5
         What is found again has a similarity above this; at least 0 and below 1.
     random_state : int, RandomState or None, default=None
@@ -168,12 +169,13 @@ def support(
 
     Notes
     -----
-    What varies is the graph, given the samples: their own noise along it, about ``noise_`` of the
-    trajectory, comes on top, and so does what every fit has in common, as the shrinkage of a tree
-    towards its middle. A graph of a part f of the samples varies less around that of all of them
-    than that varies around the truth, by a factor √((1 − f)/f) (Shao & Wu, 1989), which the
-    deviations of pseudotime are divided by. Supports are those of the smaller
-    samples, and so on the low side.
+    A graph of a part f of the samples varies less around that of all of them than that varies
+    around the truth, by a factor √((1 − f)/f) (Shao & Wu, 1989), which deviations of
+    pseudotime are divided by. The resamples keep the samples' own noise, which moves them along
+    the graph about as far as across it: ``noise_`` of the trajectory is added. Draws from a
+    posterior need neither. What all fits have in common is not seen, as the shrinkage of a tree
+    towards its middle, or noise of the sample that is the root, which shifts all times. Supports
+    are those of the smaller samples, and so on the low side.
 
     Memory is 24 bytes times n_resamples·n_samples, and what the fits need.
 
@@ -206,7 +208,7 @@ def support(
     n_samples = len(trajectory.names_)
     X = check_rows(X, model, method, n_samples)
     check_memory(
-        # Times of all resamples: one by one, side by side, and a copy for the quantiles.
+        # Times of all resamples: one by one, side by side, and a copy for their deviations.
         3.0 * 8 * n_resamples * n_samples,
         f"Support of {n_samples:,} samples from {n_resamples:,} resamples",
         "lower n_resamples",
@@ -236,7 +238,7 @@ def support(
     return Support(
         branches_=branch_support(trajectory, task, runs),
         milestones_=milestone_support(trajectory, task, runs),
-        pseudotime_=time_spread(trajectory, runs, level),
+        pseudotime_=time_spread(trajectory, runs, level, method),
         n_tips_=pandas.Series([run.n_tips for run in runs], name="n_tips")
         .value_counts()
         .sort_index(),
@@ -277,22 +279,27 @@ def found_part(similarity: Floats, min_jaccard: float) -> Any:
     )
 
 
-def time_spread(trajectory: Trajectory, runs: list[Run], level: float) -> Any:
+def time_spread(trajectory: Trajectory, runs: list[Run], level: float, method: str) -> Any:
     """The table of the samples."""
     pandas = import_pandas()
     times = np.stack([run.pseudotime for run in runs])
     mean, time = times.mean(axis=0), trajectory.pseudotime_
     part = np.mean([run.part for run in runs])
-    off = (times - mean) * (np.sqrt(part / (1 - part)) if part < 1 else 1.0)
-    lower, upper = np.quantile(off, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    one = np.full(times.shape[1], np.nan)
+    scale = np.sqrt(part / (1 - part)) if part < 1 else 1.0
+    noise = trajectory.noise_ if method == "bootstrap" else 0.0
+    graph_std = np.full(times.shape[1], np.nan)
+    if len(times) > 1:
+        graph_std = scale * times.std(axis=0, ddof=1)
+    std = np.sqrt(graph_std**2 + noise**2)
+    reach = float(ndtri((1 + level) / 2)) * std
     return pandas.DataFrame(
         {
             "pseudotime": time,
             "mean": mean,
-            "std": off.std(axis=0, ddof=1) if len(times) > 1 else one,
-            "lower": np.maximum(time + lower, 0.0),
-            "upper": time + upper,
+            "graph_std": graph_std,
+            "std": std,
+            "lower": np.maximum(time - reach, 0.0),
+            "upper": time + reach,
             "branch_agreement": np.mean([run.agrees for run in runs], axis=0),
         },
         index=pandas.Index(trajectory.names_, name="sample"),
