@@ -49,8 +49,9 @@ class Support:
         For each sample its ``pseudotime`` t and the ``mean`` over the resamples; ``graph_std``, the
         standard deviation over the resamples, scaled to all samples (see the notes of `support`);
         ``std``, with the sample's own noise, √(graph_std² + noise_²); and ``lower`` and ``upper``,
-        t ± z·std at the wanted level, not below 0; all in units of the data; and ``branch_agreement``, the part of the resamples in which its
-        branch is found again and the sample is on it.
+        t ± z·std at the wanted level, not below 0; all in units of the data; and
+        ``branch_agreement``, the part of the resamples in which its branch is found again and the
+        sample is on it.
     n_tips_ : Series
         How many of the resamples have so many tips.
     method_ : str
