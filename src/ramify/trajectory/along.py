@@ -4,9 +4,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._typing import Floats
-from .association import associated_features, branch_differences, branch_markers
-from .branches import Branches
-from .checks import listed
+from .association import (
+    associated_features,
+    branch_differences,
+    branch_markers,
+    check_fork,
+    forks_of,
+)
+from .branches import Branches, importance
+from .checks import check_order
 from .roots import node_numbers
 from .summaries import branch_table
 from .trends import tree_trends
@@ -16,6 +22,7 @@ class FeaturesMixin:
     """Methods of `Trajectory` that look at values of its samples."""
 
     nodes_: Floats
+    names_: Any
     if TYPE_CHECKING:
 
         @cached_property
@@ -27,6 +34,7 @@ class FeaturesMixin:
         Parameters
         ----------
         values : array, sparse array or data frame of shape (n_samples, n_features)
+            In the order of the samples; an index with their names has to agree.
         feature_names : sequence of n_features str, optional
             By default the columns of a data frame, or 0, 1, 2, …
         **options
@@ -47,6 +55,7 @@ class FeaturesMixin:
         (120, 8)
         """
         found = self._branches
+        check_order(values, self.names_, "values")
         return tree_trends(
             found.placed, found.start_time, found.names, values, feature_names, **options
         )
@@ -79,6 +88,7 @@ class FeaturesMixin:
         [0.0, 1.0]
         """
         found = self._branches
+        check_order(values, self.names_, "values")
         return associated_features(found.placed, found.start_time, values, feature_names, **options)
 
     def branch_differences(
@@ -112,19 +122,20 @@ class FeaturesMixin:
         True
         """
         found = self._branches
-        named = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
+        nodes = found.found.milestones.tolist()
+        name = dict(zip(nodes, found.milestones, strict=True))
+        named = dict(sorted(name.items(), key=lambda item: importance(item[1])))
         node = node_numbers(fork, named, len(self.nodes_), "fork")[0]
-        if node not in named:
-            raise ValueError(
-                f"fork={fork!r} is no milestone; the milestones are {listed(found.milestones)}."
-            )
+        forks = sorted((found.milestones[k] for k in forks_of(found.placed)), key=importance)
+        check_fork(fork, name.get(node) in forks, forks)
+        check_order(values, self.names_, "values")
         return branch_differences(
             found.placed,
             found.start_time,
             found.names,
             values,
             feature_names,
-            fork=list(named).index(node),
+            fork=nodes.index(node),
             **options,
         )
 
@@ -153,6 +164,7 @@ class FeaturesMixin:
         30
         """
         found = self._branches
+        check_order(values, self.names_, "values")
         return branch_markers(found.placed, found.names, values, feature_names, **options)
 
     def summary(self, data: Any, columns: Any = None, **options: Any) -> Any:
@@ -161,7 +173,8 @@ class FeaturesMixin:
         Parameters
         ----------
         data : DataFrame
-            One row per sample, in the order of the samples.
+            One row per sample, in the order of the samples; an index with their names has to
+            agree.
         columns : str or sequence of str, optional
             By default all.
         **options
@@ -185,4 +198,5 @@ class FeaturesMixin:
         True
         """
         found = self._branches
+        check_order(data, self.names_, "data")
         return branch_table(found.placed, found.start_time, found.names, data, columns, **options)

@@ -452,20 +452,44 @@ def correlations(t: Floats, Y: Floats) -> Floats:
 
 def branches_from(placed: Placement, fork: Any) -> Ints:
     """The branches that start at a milestone, if it is a fork."""
-    real = (placed.edges[:, 0] != placed.edges[:, 1]) | (placed.lengths > 0)
-    starts, count = np.unique(placed.edges[real, 0], return_counts=True)
-    forks = starts[count > 1].tolist()
-    if not isinstance(fork, Integral) or fork not in forks:
-        if not forks:
-            raise ValueError(
-                f"fork={fork!r} must be a milestone at which several branches start, but there is "
-                "none; root the tree elsewhere, or compare branches with branch_markers."
-            )
-        raise ValueError(
-            f"fork={fork!r} must be a milestone at which several branches start; choose from "
-            f"{listed(forks)}."
-        )
-    return np.flatnonzero(real & (placed.edges[:, 0] == fork))
+    forks = forks_of(placed)
+    check_fork(fork, isinstance(fork, Integral) and fork in forks, forks)
+    return np.flatnonzero(is_real(placed) & (placed.edges[:, 0] == fork))
+
+
+def forks_of(placed: Placement) -> list[int]:
+    """The milestones at which several branches start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import Placement
+    >>> from ramify.trajectory.association import forks_of
+    >>> tree = Placement(5, np.array([[0, 1], [1, 2], [1, 3], [3, 4]]), np.ones(4),
+    ...                  np.array([], dtype=int), np.array([]))
+    >>> forks_of(tree)
+    [1]
+    """
+    starts, count = np.unique(placed.edges[is_real(placed), 0], return_counts=True)
+    return [int(start) for start in starts[count > 1]]
+
+
+def is_real(placed: Placement) -> Bools:
+    """Which branches are not just a loop for samples to lie on."""
+    return (placed.edges[:, 0] != placed.edges[:, 1]) | (placed.lengths > 0)
+
+
+def check_fork(fork: Any, is_one: bool, forks: list[Any]) -> None:
+    """A milestone at which several branches start."""
+    if is_one:
+        return
+    rule = f"fork={fork!r} must be a milestone at which several branches start"
+    if forks:
+        raise ValueError(f"{rule}; choose from {listed(forks)}.")
+    raise ValueError(
+        f"{rule}, but there is none; root the tree elsewhere, or compare branches with "
+        "branch_markers."
+    )
 
 
 def groups(placed: Placement, leaving: Ints, subtrees: bool) -> Ints:
