@@ -246,6 +246,7 @@ def test_the_richest_place_by_counting(settings, seed, at):
             np.array([sum((labels == "a") & (nearest == np.intp(node)))]),
             np.array([sum(nearest == np.intp(node))]),
         )[0]
+        * any((labels == "a") & (nearest == np.intp(node)))
         for node in candidates
     }
     if not any(score.values()):
@@ -253,13 +254,42 @@ def test_the_richest_place_by_counting(settings, seed, at):
             found.rooted(labels=labels, value="a", at=at)
         return
     rooted = found.rooted(labels=labels, value="a", at=at)
-    (chosen,) = rooted._wanted
-    assert score[chosen] == max(score.values())
-    rows = np.flatnonzero(labels == "a")
-    away = {
-        node: found.rooted(node=int(node)).pseudotime_[rows].mean()
-        for node in score
-        if score[node] == score[chosen] and settings["n_cut"] == 0
-    }
-    if away:
+    part = base_parts(found)
+    rich = {part[node] for node in score if score[node] > 0}
+    assert sorted(part[node] for node in rooted._wanted) == sorted(rich)
+    for chosen in rooted._wanted:
+        equals = {node: score[node] for node in score if part[node] == part[chosen]}
+        assert score[chosen] == max(equals.values())
+        rows = np.flatnonzero((labels == "a") & (part[found.edges_[placed.edge, 0]] == part[chosen]))
+        away = {
+            node: found.rooted(node=int(node)).pseudotime_[rows].mean()
+            for node in equals
+            if score[node] == score[chosen]
+        }
         assert np.isclose(away[chosen], min(away.values()))
+
+
+def base_parts(found):
+    """The connected part of each node."""
+    G = nx.Graph(found.edges_.tolist())
+    part = np.empty(len(found.nodes_), dtype=int)
+    for k, nodes in enumerate(nx.connected_components(G)):
+        part[list(nodes)] = k
+    return part
+
+
+def test_every_tree_of_a_forest_has_its_root_at_the_label():
+    nodes = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0], [3.0, 9.0], [0.0, 18.0], [1.0, 18.0]])
+    found = Trajectory([[0, 1], [2, 3], [4, 5]], nodes)
+    day = ["late", "day 0", "late", "day 0", "late", "late"]
+    for at in ("tip", "node"):
+        rooted = found.rooted(labels=day, value="day 0", at=at)
+        assert rooted.roots_.tolist() == [1, 3, 4]
+        np.testing.assert_array_equal(rooted.pseudotime_, [5, 0, 3, 0, 0, 1])
+
+
+def test_the_root_of_another_tree_is_no_end():
+    nodes = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0], [3.0, 9.0]])
+    found = Trajectory([[0, 1], [2, 3]], nodes)
+    with pytest.raises(ValueError, match="end='T3' is not connected with the root; choose both in"):
+        found.rooted("T1", end="T3")

@@ -93,6 +93,35 @@ def check_points(points: Any, nodes: Floats, names: Any) -> tuple[Floats, Any]:
     return checked, names
 
 
+def check_order(table: Any, names: Any, parameter: str) -> None:
+    """Rows with names of samples, in the order of the samples.
+
+    Numbers from 0 on are no names, and an index without any of the names is another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from ramify.trajectory.checks import check_order
+    >>> check_order(pd.Series([1, 2], index=["a", "b"]), np.array(["b", "a"]), "labels")
+    Traceback (most recent call last):
+    ...
+    ValueError: labels has 'a' in row 0, where the trajectory has 'b'; pass labels.loc[names] ...
+    """
+    index = getattr(table, "index", None)
+    if index is None or callable(index) or len(index) != len(names):
+        return
+    numbers, own, given = list(range(len(names))), names.tolist(), index.tolist()
+    if own == numbers or given == numbers or own == given or set(own).isdisjoint(given):
+        return
+    row = next(k for k in numbers if own[k] != given[k])
+    raise ValueError(
+        f"{parameter} has {given[row]!r} in row {row}, where the trajectory has {own[row]!r}; pass "
+        f"{parameter}.loc[names] with the trajectory's names_ or, if only the names differ, "
+        f"{parameter}.reset_index(drop=True)."
+    )
+
+
 def check_amount(value: Any, name: str) -> float:
     """A number from zero on; infinity is one."""
     if not isinstance(value, Real) or isinstance(value, bool) or not float(value) >= 0:

@@ -34,6 +34,7 @@ from .checks import (
     check_amount,
     check_geometry,
     check_n_jobs,
+    check_order,
     check_points,
     check_positions,
     check_sigma,
@@ -292,9 +293,10 @@ class Trajectory(FeaturesMixin, ExportMixin):
         sample : int, str or sequence of these, optional
             Row number (integer) or name of a sample: time starts at its place on the graph.
         labels : sequence of length n_samples, optional
-            A label for each sample. The root is where samples with the label ``value`` are
-            the most: share and number are weighed by the lower end of Wilson's 95 % interval for
-            the share. Of equals, the one whose mean distance to such samples is the least.
+            A label for each sample. The root, in each connected part, is where samples with the
+            label ``value`` are the most: share and number are weighed by the lower end of Wilson's
+            95 % interval for the share. Of equals, the one whose mean distance to such samples is
+            the least.
         value : label, optional
         at : {"tip", "node"}, default="tip"
             Where to look: at the tips, each with the samples that are nearer to it than to the
@@ -345,7 +347,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
             roots = [Root("sample", int(row)) for row in rows]
             asked = {"sample": rows}
         elif labels is not None:
-            roots = [Root("node", self._richest_node(labels, value, at))]
+            check_order(labels, self.names_, "labels")
+            roots = [Root("node", k) for k in self._richest_nodes(labels, value, at)]
             asked = {"labels": labels, "value": value, "at": at}
         if end is None:
             return self._view(self._base, roots, None)._recorded("rooted", asked)
@@ -353,16 +356,17 @@ class Trajectory(FeaturesMixin, ExportMixin):
         if len(ends) > 1:
             raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
         new = self._view(self._base, roots, ends[0])
-        if new._node_time[ends[0]] == 0:
-            raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
         if roots and new._node_root[ends[0]] not in new._wanted:
             raise ValueError(
                 f"end={end!r} is not connected with the root; choose both in one part of the graph "
                 "(see milestones_)."
             )
+        if new._node_time[ends[0]] == 0:
+            raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
         return new._recorded("rooted", asked)
 
-    def _richest_node(self, labels: Any, value: Any, at: str) -> int:
+    def _richest_nodes(self, labels: Any, value: Any, at: str) -> list[int]:
+        """One in each connected part that has the label at a place to look at."""
         base = self._base
         if at == "node":
             candidates = np.arange(len(base.nodes))
@@ -377,13 +381,18 @@ class Trajectory(FeaturesMixin, ExportMixin):
             number[candidates] = np.arange(len(candidates))
             groups = number[self._base_segments.milestones[nearest]]
         scores, has_it = richness(labels, value, at, groups, len(candidates))
-        best = thinned(candidates[scores == scores.max()])
-        rows = thinned(np.flatnonzero(has_it))
-        if len(best) > 1:
-            graph = base.placement
-            mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
-            best = best[[int(np.argmin(mean))]]
-        return int(best[0])
+        part_of_row = base.parts[base.edges[base.edge, 0]]
+        found = []
+        for part in np.unique(base.parts[candidates[scores > 0]]):
+            within = np.where(base.parts[candidates] == part, scores, -1.0)
+            best = thinned(candidates[within == within.max()])
+            if len(best) > 1:
+                rows = thinned(np.flatnonzero(has_it & (part_of_row == part)))
+                graph = base.placement
+                mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
+                best = best[[int(np.argmin(mean))]]
+            found.append(int(best[0]))
+        return found
 
     # Branches
 

@@ -94,7 +94,7 @@ def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> t
         raise ValueError(
             f"No sample labelled {value!r} is next to a {at}; pass at='node' to look at all nodes."
         )
-    return wilson_lower(rich, size), has_it
+    return np.where(rich > 0, wilson_lower(rich, size), 0.0), has_it
 
 
 def wilson_lower(successes: Ints, trials: Ints) -> Floats:

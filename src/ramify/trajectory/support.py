@@ -22,7 +22,7 @@ from ..memory import check_memory
 from ..model_selection import weigh_tree
 from ..structures import FixedGraph, as_structure
 from .branches import importance
-from .checks import listed
+from .checks import check_order, listed
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import NOISE_LENGTHS, Trajectory
 from .geometry import place
@@ -208,6 +208,7 @@ def support(
     check_level(level)
     n_samples = len(trajectory.names_)
     X = check_rows(X, model, method, n_samples)
+    check_order(X, trajectory.names_, "X")
     check_memory(
         # Times of all resamples: one by one, side by side, and a copy for their deviations.
         3.0 * 8 * n_resamples * n_samples,
