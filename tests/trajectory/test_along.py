@@ -10,7 +10,7 @@ from ramify.trajectory.association import (
     branch_markers,
 )
 from ramify.trajectory.summaries import branch_table
-from ramify.trajectory.trends import tree_trends
+from ramify.trajectory.trends import pseudotimes, tree_trends
 
 pd = pytest.importorskip("pandas")
 
@@ -37,9 +37,9 @@ CALLS = {
     "differences": lambda found, values, data: found.branch_differences("F1", values),
     "markers": lambda found, values, data: found.branch_markers(values),
     "summary": lambda found, values, data: found.summary(data, n_bins=2),
-    "labels": lambda found, values, data: found.rooted(
-        labels=data["relapse"], value=True
-    ).milestones_,
+    "labels": lambda found, values, data: (
+        found.rooted(labels=data["relapse"], value=True).milestones_
+    ),
 }
 
 
@@ -109,3 +109,56 @@ def test_forks_are_named_in_messages():
     path = Trajectory([[0, 1]], NODES[:2], found._samples.points)
     with pytest.raises(ValueError, match=f"fork='T2' {rule}, but there is none; root the tree"):
         path.branch_differences("T2", values)
+
+
+@pytest.mark.parametrize(
+    "root", [{}, {"sample": 3}, {"sample": [3, 40]}, {"node": [0, 4]}], ids=str
+)
+@pytest.mark.parametrize(
+    "edges", [[[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]], [[0, 1], [1, 2], [1, 3], [3, 4], [4, 1]]]
+)
+def test_pseudotime_in_tables_is_that_of_samples(edges, root):
+    """Also where a branch is reached from both ends, on a ring or between two roots."""
+    rng = np.random.default_rng(0)
+    nodes = rng.normal(size=(5, 2))
+    found = Trajectory(edges, nodes, rng.normal(size=(60, 2))).rooted(**root)
+    placed, times = found._branches.placed, (found._branches.start_time, found._branches.end_time)
+    time = pseudotimes(placed, *times, placed.edge, placed.position)
+    np.testing.assert_allclose(time, found.pseudotime_, atol=1e-12)
+    trends = found.trends(np.zeros((60, 1)), n_points=2, n_knots=20)
+    summary = found.summary(pd.DataFrame({"x": np.zeros(60)}), n_bins=1)
+    summary = summary[summary.bin == "all"].set_index("branch")
+    table = found.branch_table_
+    for column, position, expected in (
+        ("from_pseudotime", 0, table.start_time),
+        ("to_pseudotime", 1, table.end_time),
+    ):
+        ends = trends[trends.position == position].set_index("branch").pseudotime
+        np.testing.assert_allclose(ends.loc[table.index], expected, atol=1e-12)
+        np.testing.assert_allclose(summary.loc[table.index, column], expected, atol=1e-12)
+    values = rng.normal(size=(60, 1))
+    correlation = np.corrcoef(found.pseudotime_, values[:, 0])[0, 1]
+    assert found.associated_features(values).correlation.item() == pytest.approx(correlation)
+
+
+def test_missing_values_of_nullable_columns():
+    found, values, _ = named()
+    values = values.round()
+    values.iloc[::7, 0] = np.nan
+    for call in (found.associated_features, found.branch_markers):
+        pd.testing.assert_frame_equal(call(values.astype("Int64")), call(values))
+
+
+def test_a_single_feature_is_a_column():
+    found, values, _ = named()
+    for one in (values["up"], values["up"].to_numpy()):
+        with pytest.raises(ValueError, match=r"values has shape \(90,\) but must have two dim"):
+            found.trends(one)
+
+
+def test_end_times_are_one_per_branch():
+    found, values, _ = named()
+    branches = found._branches
+    where = branches.placed, branches.start_time, branches.names
+    with pytest.raises(ValueError, match=r"end_time has shape \(1,\) but must have one value for"):
+        tree_trends(*where, values, end_time=[1.0])

@@ -178,6 +178,13 @@ def test_without_arguments_the_noise_is_the_measure():
     assert len(found.prune().branch_table_) < len(found.branch_table_)
 
 
+def test_samples_on_the_graph_tell_no_noise():
+    with pytest.warns(UserWarning, match=r"prune\(\) removes nothing: noise_ is 0.*; pass min_len"):
+        same = Trajectory(FORK, NODES).prune()
+    assert len(same.branch_table_) == 3
+    assert len(Trajectory([[0, 1]], NODES[:2]).prune().branch_table_) == 1
+
+
 def merged_or_message(found, n_branches):
     try:
         return found.merge(n_branches)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramify.trajectory import Trajectory
-from ramify.trajectory.roots import wilson_lower
+from ramify.trajectory.wilson import wilson_interval
 
 from .drawn import same_partition, slow_segments, slow_times, trajectory
 from .test_core import forests, graphs, in_general_position
@@ -242,11 +242,11 @@ def test_the_richest_place_by_counting(settings, seed, at):
         nearest = np.where(later, milestone[table["end"]], milestone[table["start"]])
         candidates = milestone[found.milestones_["kind"] == "tip"]
     score = {
-        node: wilson_lower(
-            np.array([sum((labels == "a") & (nearest == np.intp(node)))]),
-            np.array([sum(nearest == np.intp(node))]),
+        node: wilson_interval(
+            sum((labels == "a") & (nearest == np.intp(node))),
+            sum(nearest == np.intp(node)),
+            0.95,
         )[0]
-        * any((labels == "a") & (nearest == np.intp(node)))
         for node in candidates
     }
     if not any(score.values()):
@@ -260,7 +260,8 @@ def test_the_richest_place_by_counting(settings, seed, at):
     for chosen in rooted._wanted:
         equals = {node: score[node] for node in score if part[node] == part[chosen]}
         assert score[chosen] == max(equals.values())
-        rows = np.flatnonzero((labels == "a") & (part[found.edges_[placed.edge, 0]] == part[chosen]))
+        is_there = part[found.edges_[placed.edge, 0]] == part[chosen]
+        rows = np.flatnonzero((labels == "a") & is_there)
         away = {
             node: found.rooted(node=int(node)).pseudotime_[rows].mean()
             for node in equals

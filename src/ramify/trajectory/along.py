@@ -57,7 +57,13 @@ class FeaturesMixin:
         found = self._branches
         check_order(values, self.names_, "values")
         return tree_trends(
-            found.placed, found.start_time, found.names, values, feature_names, **options
+            found.placed,
+            found.start_time,
+            found.names,
+            values,
+            feature_names,
+            end_time=found.end_time,
+            **options,
         )
 
     def associated_features(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
@@ -89,7 +95,14 @@ class FeaturesMixin:
         """
         found = self._branches
         check_order(values, self.names_, "values")
-        return associated_features(found.placed, found.start_time, values, feature_names, **options)
+        return associated_features(
+            found.placed,
+            found.start_time,
+            values,
+            feature_names,
+            end_time=found.end_time,
+            **options,
+        )
 
     def branch_differences(
         self, fork: Any, values: Any, feature_names: Any = None, **options: Any
@@ -199,4 +212,12 @@ class FeaturesMixin:
         """
         found = self._branches
         check_order(data, self.names_, "data")
-        return branch_table(found.placed, found.start_time, found.names, data, columns, **options)
+        return branch_table(
+            found.placed,
+            found.start_time,
+            found.names,
+            data,
+            columns,
+            end_time=found.end_time,
+            **options,
+        )

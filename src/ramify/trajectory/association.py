@@ -13,7 +13,7 @@ from ..graph.placement import Placement
 from .checks import listed
 from .features import check_features, feature_blocks
 from .smoother import diagonalise, hat_values, place_knots, roughness, straight_and_bent
-from .trends import check_branches
+from .trends import check_branches, pseudotimes
 
 METHODS = ("linear", "rank")
 # Knots below the few smooth functions that the tests fit.
@@ -45,6 +45,7 @@ def associated_features(
     df: int | None = None,
     method: str = "linear",
     sort: bool = True,
+    end_time: Any = None,
 ) -> Any:
     """Test each feature for a change along the tree.
 
@@ -71,6 +72,8 @@ def associated_features(
         skewness of counts do not move.
     sort : bool, default=True
         Whether the rows come in the order of their p-values rather than that of the features.
+    end_time
+        As for `tree_trends`.
 
     Returns
     -------
@@ -109,7 +112,7 @@ def associated_features(
         df = max(1, min(2 + 2 * n_branches, len(placed.edge) // 4))
     basis = smooth_functions(placed, check_count(df, "df"))
     constant = np.ones((len(basis), 1))
-    time = start_time[placed.edge] + placed.position * placed.lengths[placed.edge]
+    time = pseudotimes(placed, start_time, end_time, placed.edge, placed.position)
     columns: Columns = {}
     for block in feature_blocks(values):
         Y, t = block.values, time[block.rows]

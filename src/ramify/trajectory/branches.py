@@ -28,6 +28,7 @@ class Branches(NamedTuple):
     found: Segments  # the nodes of the milestones, and the edges of the branches
     placed: Placement  # the samples on the graph of milestones
     start_time: Floats  # (n_branches,): pseudotime at the start
+    end_time: Floats  # (n_branches,): at the end, by the shortest way there
     parents: list[str]  # the branch that leads to the start of each; empty at a root
 
 
@@ -85,6 +86,7 @@ def outward_branches(
         found,
         on_segments(placement, found),
         node_time[start],
+        node_time[end],
         parents,
     )
 

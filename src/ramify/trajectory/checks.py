@@ -112,7 +112,7 @@ def check_order(table: Any, names: Any, parameter: str) -> None:
     if index is None or callable(index) or len(index) != len(names):
         return
     numbers, own, given = list(range(len(names))), names.tolist(), index.tolist()
-    if own == numbers or given == numbers or own == given or set(own).isdisjoint(given):
+    if own in (numbers, given) or given == numbers or set(own).isdisjoint(given):
         return
     row = next(k for k in numbers if own[k] != given[k])
     raise ValueError(

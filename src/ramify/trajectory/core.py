@@ -1,6 +1,7 @@
 """A learned graph with a root, and the samples' places on it."""
 
 import copy
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -490,7 +491,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
                 "end": names[:, 1],
                 "length": found.found.lengths,
                 "start_time": found.start_time,
-                "end_time": self._node_time[ends[:, 1]],
+                "end_time": found.end_time,
                 "parent": found.parents,
                 "n_samples": np.bincount(found.placed.edge, minlength=len(names)),
                 "part": self._parts[ends[:, 0]],
@@ -547,7 +548,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
         places : DataFrame
             ``edge`` (row of ``edges_``), ``source`` and ``target`` (its nodes), ``position`` (0 at
             the source, 1 at the target), ``distance`` from there, ``branch``, ``branch_position``,
-            ``pseudotime`` and ``pseudotime_scaled``; lengths in units of the data.
+            ``pseudotime`` and ``pseudotime_scaled``, above 1 for points later than all samples;
+            lengths in units of the data.
 
         Examples
         --------
@@ -716,7 +718,9 @@ class Trajectory(FeaturesMixin, ExportMixin):
         min_length : float or None, default=None
             Least length of a twig, and of a branch between two forks, in units of the data. None,
             if ``min_samples`` and ``tips`` are None too: twice ``noise_``. A twig no longer
-            than the samples scatter around the graph is what noise looks like.
+            than the samples scatter around the graph is what noise looks like. The samples of
+            SPL and DRTree are the nodes of the graph and do not scatter: give a length or
+            a number of samples, or call `merge`.
         min_samples : int or None, default=None
             Least number of samples on a twig.
         tips : str or sequence of str, optional
@@ -738,6 +742,14 @@ class Trajectory(FeaturesMixin, ExportMixin):
         asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
             min_length = NOISE_LENGTHS * self.noise_
+            if min_length == 0 and "F1" in self._names.values():
+                warnings.warn(
+                    "prune() removes nothing: noise_ is 0, as the samples lie on the graph (those "
+                    "of SPL and DRTree are its nodes); pass min_length=… or min_samples=…, or call "
+                    "merge(n_branches=…).",
+                    UserWarning,
+                    stacklevel=2,
+                )
         length = 0.0 if min_length is None else check_amount(min_length, "min_length")
         count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
         graph = self._graph

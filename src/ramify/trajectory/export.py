@@ -136,7 +136,7 @@ def as_json(trajectory: "Trajectory") -> str:
 
 
 def records(table: Any) -> list[dict[str, Any]]:
-    """The rows of a table as plain dictionaries; infinite times, of parts out of reach, as null."""
+    """The rows of a table as plain dictionaries."""
     rows = table.reset_index().to_dict("records")
     return [{key: plain(value) for key, value in row.items()} for row in rows]
 

@@ -42,12 +42,17 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
         entries = values.data
     else:
         try:
-            values = entries = np.asarray(values, dtype=None if is_numeric(values) else np.float64)
+            values = entries = as_numbers(values)
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"values must hold numbers, but {error}; drop columns of text or encode them, "
                 "for instance with sklearn.preprocessing.OneHotEncoder."
             ) from error
+    if values.ndim == 1:
+        raise ValueError(
+            f"values has shape {values.shape} but must have two dimensions; pass a single feature "
+            "as values.reshape(-1, 1), or a pandas Series as values.to_frame()."
+        )
     if values.ndim != 2 or values.shape[0] != n_samples or values.shape[1] == 0:
         raise ValueError(
             f"values has shape {values.shape} but must be (n_samples, n_features) with "
@@ -78,9 +83,12 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
     return values, names
 
 
-def is_numeric(values: Any) -> bool:
-    """Whether something is an array of numbers already, which need not be copied."""
-    return isinstance(values, np.ndarray) and values.dtype.kind in "uif"
+def as_numbers(values: Any) -> Any:
+    """An array of numbers, without a copy of one; missing ones of a data frame as NaN."""
+    if hasattr(values, "to_numpy"):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    is_numeric = isinstance(values, np.ndarray) and values.dtype.kind in "uif"
+    return np.asarray(values, dtype=None if is_numeric else np.float64)
 
 
 def feature_blocks(values: Matrix, samples: Ints | slice = slice(None)) -> Iterator[Block]:

@@ -3,13 +3,13 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._typing import Bools, Floats, Ints
 from .checks import listed
+from .wilson import wilson_interval
 
-# Richness of a label: the lower end of Wilson's 95 % interval of its share.
-QUANTILE = float(ndtri(0.975))
+# Richness of a label: the lower end of Wilson's interval of this level for its share.
+LEVEL = 0.95
 
 
 class Root(NamedTuple):
@@ -94,21 +94,4 @@ def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> t
         raise ValueError(
             f"No sample labelled {value!r} is next to a {at}; pass at='node' to look at all nodes."
         )
-    return np.where(rich > 0, wilson_lower(rich, size), 0.0), has_it
-
-
-def wilson_lower(successes: Ints, trials: Ints) -> Floats:
-    """Lower end of Wilson's interval; zero without trials.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.trajectory.roots import wilson_lower
-    >>> wilson_lower(np.array([9, 1, 0]), np.array([10, 1, 0])).round(3)
-    array([0.596, 0.207, 0.   ])
-    """
-    n = np.maximum(trials, 1)
-    share, z2 = successes / n, QUANTILE**2
-    middle = share + z2 / (2 * n)
-    spread = QUANTILE * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2))
-    return np.where(trials > 0, np.maximum(middle - spread, 0.0) / (1 + z2 / n), 0.0)
+    return wilson_interval(rich, size, LEVEL)[0], has_it

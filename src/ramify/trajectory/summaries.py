@@ -9,7 +9,8 @@ from .._compat import import_pandas
 from .._validation import check_count
 from ..graph.placement import Placement
 from .checks import listed
-from .trends import check_branches, check_level
+from .trends import check_branches, check_level, pseudotimes
+from .wilson import wilson_interval
 
 # More levels than this are names or numbers of samples rather than groups of them.
 MAX_LEVELS = 50
@@ -45,6 +46,7 @@ def branch_table(
     n_bins: int = 4,
     level: float = 0.95,
     min_samples: int = 1,
+    end_time: Any = None,
 ) -> Any:
     """Summaries of columns for every branch, and for equal parts of it, with intervals.
 
@@ -69,6 +71,8 @@ def branch_table(
         Probability of the intervals.
     min_samples : int, default=1
         With fewer values than this there is only their number, and everything else is NaN.
+    end_time
+        As for `tree_trends`.
 
     Returns
     -------
@@ -115,6 +119,9 @@ def branch_table(
     bin_of = np.clip(np.searchsorted(edges, placed.position, side="right"), 1, n_bins)
     bins = [("all", 0.0, 1.0), *((str(k + 1), edges[k], edges[k + 1]) for k in range(n_bins))]
     rows: list[dict[str, Any]] = []
+    of_branch, bound = np.indices((len(branch_names), n_bins + 1))
+    times = pseudotimes(placed, start_time, end_time, of_branch.ravel(), edges[bound.ravel()])
+    times = times.reshape(bound.shape)
     for branch, name in enumerate(branch_names):
         for number, (label, start, stop) in enumerate(bins):
             inside = (placed.edge == branch) & ((number == 0) | (bin_of == number))
@@ -123,8 +130,8 @@ def branch_table(
                 "bin": label,
                 "from_position": start,
                 "to_position": stop,
-                "from_pseudotime": start_time[branch] + start * placed.lengths[branch],
-                "to_pseudotime": start_time[branch] + stop * placed.lengths[branch],
+                "from_pseudotime": times[branch, max(number - 1, 0)],
+                "to_pseudotime": times[branch, number or n_bins],
             }
             for column, (values, levels) in chosen.items():
                 part = values[inside]
@@ -154,7 +161,7 @@ def describe(values: Any, wanted: Any, level: float) -> dict[str, float]:
     if wanted is not None:
         count = int(np.sum(values == wanted))
         lower, upper = wilson_interval(count, n, level)
-        return {"count": count, "estimate": count / n, "lower": lower, "upper": upper}
+        return {"count": count, "estimate": count / n, "lower": float(lower), "upper": float(upper)}
     mean = float(np.mean(values))
     sd = float(np.std(values, ddof=1)) if n > 1 else np.nan
     half = stats.t.ppf((1 + level) / 2, n - 1) * sd / np.sqrt(n) if n > 1 else np.nan
@@ -168,21 +175,6 @@ def describe(values: Any, wanted: Any, level: float) -> dict[str, float]:
         "median": median,
         "q75": q75,
     }
-
-
-def wilson_interval(count: int, n: int, level: float) -> tuple[float, float]:
-    """The rates p that a score test does not reject: |count − n·p| ≤ z·√(n·p·(1 − p)).
-
-    Examples
-    --------
-    >>> from ramify.trajectory.summaries import wilson_interval
-    >>> [round(limit, 3) for limit in wilson_interval(0, 2, 0.95)]
-    [0.0, 0.658]
-    """
-    z = stats.norm.ppf((1 + level) / 2)
-    centre = (count + z**2 / 2) / (n + z**2)
-    half = z * np.sqrt(count * (n - count) / n + z**2 / 4) / (n + z**2)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
 def check_columns(data: Any, columns: Any, n_samples: int) -> dict[Any, tuple[Any, Any]]:

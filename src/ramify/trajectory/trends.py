@@ -41,6 +41,7 @@ def tree_trends(
     n_knots: int = 200,
     lam: float | None = None,
     level: float = 0.95,
+    end_time: Any = None,
 ) -> Any:
     r"""Trend of each feature along every branch, continuous at the forks, with pointwise bands.
 
@@ -88,6 +89,9 @@ def tree_trends(
         The penalty λ, with pseudotime as the unit of length, instead of the average.
     level : float, default=0.95
         Probability of the bands.
+    end_time : array of shape (n_branches,), optional
+        Pseudotime at the end of each branch, where another way may lead sooner: on a ring, or
+        between two roots. By default that along the branch.
 
     Returns
     -------
@@ -163,7 +167,7 @@ def tree_trends(
             "branch": _repeated(branch_names, np.tile(branch, n_features)),
             "position": np.tile(position, n_features),
             "pseudotime": np.tile(
-                start_time[branch] + position * placed.lengths[branch], n_features
+                pseudotimes(placed, start_time, end_time, branch, position), n_features
             ),
             "mean": curves[0].ravel(),
             "lower": curves[1].ravel(),
@@ -258,12 +262,34 @@ def likelihoods(energy: Floats, gain: Floats, grid: Floats, degrees: int) -> Flo
     return weight / weight.sum(axis=0)
 
 
+def pseudotimes(
+    placed: Placement, start_time: Floats, end_time: Any, branch: Ints, position: Floats
+) -> Floats:
+    """Pseudotime at places on branches: from the end of a branch, where that is the shorter way.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import Placement
+    >>> from ramify.trajectory.trends import pseudotimes
+    >>> ring = Placement(1, np.array([[0, 0]]), np.array([8.0]), np.array([0]), np.array([0.5]))
+    >>> pseudotimes(ring, np.zeros(1), np.zeros(1), np.zeros(3, int), np.array([0.25, 0.5, 0.75]))
+    array([2., 4., 2.])
+    """
+    length = placed.lengths[branch]
+    forward = start_time[branch] + position * length
+    if end_time is None:
+        return forward
+    end_time, _ = check_branches(placed, end_time, range(len(placed.edges)), "end_time")
+    return np.minimum(forward, end_time[branch] + (1 - position) * length)
+
+
 def check_branches(
-    placed: Placement, start_time: Any, branch_names: Any
+    placed: Placement, start_time: Any, branch_names: Any, parameter: str = "start_time"
 ) -> tuple[Floats, list[Any]]:
     """One pseudotime and one name per branch."""
     start_time, names = np.asarray(start_time, dtype=np.float64), list(branch_names)
-    for name, size in (("start_time", start_time.shape), ("branch_names", (len(names),))):
+    for name, size in ((parameter, start_time.shape), ("branch_names", (len(names),))):
         if size != (len(placed.edges),):
             raise ValueError(
                 f"{name} has shape {size} but must have one value for each of the "
