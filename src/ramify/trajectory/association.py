@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy import linalg, stats
+from threadpoolctl import threadpool_limits
 
 from .._compat import import_pandas
 from .._typing import Bools, Floats, Ints
@@ -114,18 +115,19 @@ def associated_features(
     constant = np.ones((len(basis), 1))
     time = pseudotimes(placed, start_time, end_time, placed.edge, placed.position)
     columns: Columns = {}
-    for block in feature_blocks(values):
-        Y, t = block.values, time[block.rows]
-        if method == "rank":
-            Y, t = stats.rankdata(Y, axis=0), stats.rankdata(t)
-        test = nested_test(constant[block.rows], basis[block.rows], Y)
-        effects = {
-            "r_squared": test.explained,
-            "amplitude": np.ptp(test.fitted, axis=0) if len(Y) else 0.0,
-            "correlation": correlations(t, Y),
-            "n_samples": len(Y),
-        }
-        store(columns, block.columns, len(names), shared_columns(test) | effects)
+    with threadpool_limits(limits=1):  # threads cost more than such small matrices take
+        for block in feature_blocks(values):
+            Y, t = block.values, time[block.rows]
+            if method == "rank":
+                Y, t = stats.rankdata(Y, axis=0), stats.rankdata(t)
+            test = nested_test(constant[block.rows], basis[block.rows], Y)
+            effects = {
+                "r_squared": test.explained,
+                "amplitude": np.ptp(test.fitted, axis=0) if len(Y) else 0.0,
+                "correlation": correlations(t, Y),
+                "n_samples": len(Y),
+            }
+            store(columns, block.columns, len(names), shared_columns(test) | effects)
     return result_table(names, columns, sort)
 
 
@@ -209,15 +211,16 @@ def branch_differences(
     member = (group[:, None] == np.arange(len(leaving))).astype(np.float64)
     each = np.hstack([common * inside[:, None] for inside in member.T])
     columns: Columns = {}
-    for block in feature_blocks(values, beyond):
-        Y = stats.rankdata(block.values, axis=0) if method == "rank" else block.values
-        test = nested_test(common[block.rows], each[block.rows], Y)
-        effects = {
-            "r_squared": test.explained,
-            **extremes(common[block.rows], member[block.rows], Y),
-            "n_samples": len(Y),
-        }
-        store(columns, block.columns, len(names), shared_columns(test) | effects)
+    with threadpool_limits(limits=1):  # threads cost more than such small matrices take
+        for block in feature_blocks(values, beyond):
+            Y = stats.rankdata(block.values, axis=0) if method == "rank" else block.values
+            test = nested_test(common[block.rows], each[block.rows], Y)
+            effects = {
+                "r_squared": test.explained,
+                **extremes(common[block.rows], member[block.rows], Y),
+                "n_samples": len(Y),
+            }
+            store(columns, block.columns, len(names), shared_columns(test) | effects)
     of_group = [branch_names[b] for b in leaving]
     for side in ("highest", "lowest"):
         columns[side] = import_pandas().Categorical.from_codes(columns[side], of_group)

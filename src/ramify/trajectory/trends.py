@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from .._compat import import_pandas
 from .._typing import Floats, Ints, Sparse
@@ -155,12 +156,13 @@ def tree_trends(
     curves = np.empty((3, n_features, n_rows))
     count = np.empty((n_features, n_branches), dtype=np.intp)
     shared = diagonalise(*bases, B)
-    for block in feature_blocks(values):
-        rows = B[block.rows]
-        smoother = shared if isinstance(block.rows, slice) else diagonalise(*bases, rows)
-        mean, half = smooth(smoother, rows, at, block.values, level, scaled)
-        curves[:, block.columns] = [mean.T, (mean - half).T, (mean + half).T]
-        count[block.columns] = np.bincount(placed.edge[block.rows], minlength=n_branches)
+    with threadpool_limits(limits=1):  # threads cost more than such small matrices take
+        for block in feature_blocks(values):
+            rows = B[block.rows]
+            smoother = shared if isinstance(block.rows, slice) else diagonalise(*bases, rows)
+            mean, half = smooth(smoother, rows, at, block.values, level, scaled)
+            curves[:, block.columns] = [mean.T, (mean - half).T, (mean + half).T]
+            count[block.columns] = np.bincount(placed.edge[block.rows], minlength=n_branches)
     return pd.DataFrame(
         {
             "feature": _repeated(names, np.repeat(np.arange(n_features), n_rows)),
