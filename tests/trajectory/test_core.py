@@ -317,3 +317,10 @@ def test_branches_between_the_same_milestones_have_numbers():
     table = eight.branch_table_
     assert table.index.tolist() == ["T1-F1", "F1-F2.1", "F1-F2.2", "F1-F2.3"]
     assert table["parent"].tolist() == ["", "T1-F1", "T1-F1", "T1-F1"]
+
+
+def test_a_trajectory_tells_its_roots_by_name():
+    path = Trajectory([[0, 1], [1, 2], [3, 4]], np.arange(10.0).reshape(5, 2))
+    assert repr(path) == "<Trajectory: 5 samples, 2 branches, 4 tips, rooted at T1, T3>"
+    rooted = "<Trajectory: 5 samples, 3 branches, 4 tips, rooted at R1, T3>"
+    assert repr(path.rooted(node=1)) == rooted

@@ -150,6 +150,19 @@ def test_truth_values_with_gaps_give_the_rate_of_true():
         assert (row.level, row.n, row.n_missing, row["count"]) == (True, 3, 1, 2)
 
 
+@pytest.mark.parametrize("kind", ["int8", "float64", "Int64"])
+def test_outcomes_written_as_0_and_1_give_the_rate_of_1(kind):
+    placed, start = forked(60)
+    events = np.where(placed.edge == 1, 0, np.arange(60) % 2)
+    written, told = (
+        branch_table(placed, start, FORK, pd.DataFrame({"dead": values}))
+        for values in (pd.Series(events).astype(kind), events == 1)
+    )
+    pd.testing.assert_frame_equal(written.drop(columns="level"), told.drop(columns="level"))
+    assert set(written.level) == {1}
+    assert (written.upper[(written.branch == "a") & (written.n > 0)] > 0).all()
+
+
 def test_nullable_numbers_are_numbers():
     placed = path([0.1, 0.2, 0.3])
     data = pd.DataFrame({"x": pd.array([1, None, 4], dtype="Int64")})

@@ -150,6 +150,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
     >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
     >>> samples = np.array([[0.5, 0.3], [1.8, 0.1], [3.2, 1.0], [2.6, -0.4]])
     >>> path = Trajectory([[0, 1], [1, 2], [1, 3]], nodes, samples)
+    >>> path
+    <Trajectory: 4 samples, 3 branches, 3 tips, rooted at T1>
     >>> path.branches_.tolist()
     ['T1-F1', 'T1-F1', 'F1-T2', 'F1-T3']
     >>> path.pseudotime_.round(2)
@@ -268,6 +270,14 @@ class Trajectory(FeaturesMixin, ExportMixin):
         new = copy.copy(self)
         new._recipe = (*self._recipe, (method, given))
         return new
+
+    def __repr__(self) -> str:
+        named = dict(zip(self._branches.found.milestones, self._branches.milestones, strict=True))
+        n_tips = sum(name.startswith("T") for name in self._names.values())
+        return (
+            f"<Trajectory: {len(self.names_)} samples, {self._n_branches} branches, {n_tips} tips, "
+            f"rooted at {listed(named[node] for node in self.roots_)}>"
+        )
 
     # Roots
 
@@ -742,7 +752,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
             min_length = NOISE_LENGTHS * self.noise_
-            if min_length == 0 and "F1" in self._names.values():
+            if min_length == 0 and "F1" in self._names.values() and self.lengths_.any():
                 warnings.warn(
                     "prune() removes nothing: noise_ is 0, as the samples lie on the graph (those "
                     "of SPL and DRTree are its nodes); pass min_length=… or min_samples=…, or call "

@@ -53,7 +53,8 @@ def branch_table(
     A column of truth values, categories or text gives rates: of true values, or of each level, with
     the interval of Wilson (*JASA* 22, 1927), which keeps to [0, 1] and stays wide for few
     samples. A column of numbers gives a mean with Student's t interval (none for a single value)
-    and quartiles. A column that holds 0 and 1 counts as numbers; ``astype(bool)`` gives rates.
+    and quartiles. A column of numbers that are all 0 or 1 gives the rate of 1, which is their mean:
+    Student's interval for no event in five would be from 0 to 0.
 
     Each interval is for one number; of many of them, some will not hold what they are for.
 
@@ -235,7 +236,9 @@ def values_and_levels(series: Any) -> tuple[Any, Any]:
                 f"column {series.name!r} holds an infinite number, but every number must be "
                 "finite or missing; replace it, for instance by NaN."
             )
-        return values, None
+        known = values[~np.isnan(values)]
+        is_outcome = len(known) > 0 and bool(np.isin(known, [0, 1]).all())
+        return values, [1] if is_outcome else None
     if isinstance(series.dtype, import_pandas().CategoricalDtype):
         levels = list(series.cat.categories)
     elif types.is_string_dtype(series.dtype) or types.is_object_dtype(series.dtype):
