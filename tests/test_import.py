@@ -30,3 +30,13 @@ def test_unknown_names_are_reported_as_usual():
 
     with pytest.raises(AttributeError, match="module 'ramify' has no attribute 'Tree'"):
         ramify.Tree  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["datasets", "metrics", "structures", "trajectory"])
+def test_subpackages_need_no_import_of_their_own_and_no_extra(name):
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(['pandas', 'networkx', 'tqdm'])); "
+        f"import ramify; print(ramify.{name}.__name__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"ramify.{name}"

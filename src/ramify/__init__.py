@@ -7,22 +7,40 @@ Three estimators with the scikit-learn interface:
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
 
 `select` chooses their parameters by samples that were left out, scored by
-`held_out_log_likelihood`.
+`held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an answer: order, branches,
+trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds
+the sets of graphs to choose from.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from . import datasets, metrics, structures, trajectory
     from .estimators import SPL, DDRTree, DRTree
     from .model_selection import held_out_log_likelihood, select
 
 __version__ = "0.1.0"
 
-__all__ = ["SPL", "DDRTree", "DRTree", "__version__", "held_out_log_likelihood", "select"]
+__all__ = [
+    "SPL",
+    "DDRTree",
+    "DRTree",
+    "__version__",
+    "datasets",
+    "held_out_log_likelihood",
+    "metrics",
+    "select",
+    "structures",
+    "trajectory",
+]
+SUBPACKAGES = {"datasets", "metrics", "structures", "trajectory"}
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, and scikit-learn with it, when it is first used."""
+    if name in SUBPACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
         from . import estimators, model_selection
 
