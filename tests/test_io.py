@@ -14,6 +14,12 @@ def test_a_failed_write_leaves_the_old_table(tmp_path):
     with pytest.raises(RuntimeError, match="interrupted"):
         write_table(path, ["a"], rows())
     assert path.read_text() == "a\n1\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"away is no folder to write table.csv into"):
+        write_table(tmp_path / "away" / "table.csv", ["a"], [(1,)])
 
 
 def test_names_with_commas_are_quoted(tmp_path):

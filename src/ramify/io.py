@@ -23,10 +23,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     ['tree.nwk']
     """
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into; make it.")
     aside = path.with_name(f".{path.name}.part")
-    with aside.open("w", newline="", encoding="utf-8") as file:
-        yield file
-    os.replace(aside, path)
+    try:
+        with aside.open("w", newline="", encoding="utf-8") as file:
+            yield file
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -131,3 +131,9 @@ def test_bad_input_is_told():
         loo_1nn(Z, np.zeros(10))
     with pytest.raises(ValueError, match="minimum of 2 is required"):
         loo_1nn([[0.0]], [0])
+
+
+@pytest.mark.parametrize(("n", "expected"), [(5, 3), (102, 100), (150, 100)])
+def test_coranking_looks_at_as_many_neighbours_as_there_are_up_to_a_hundred(n, expected):
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    assert len(coranking(X, X[:, :2]).q_nx) == expected

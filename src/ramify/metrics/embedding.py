@@ -157,7 +157,7 @@ def continuity(X: Any, embedding: Any, n_neighbors: int = 5) -> float:
     return trustworthiness(*_pair(X, embedding)[::-1], n_neighbors)
 
 
-def coranking(X: Any, embedding: Any, max_neighbors: int = 100) -> CoRanking:
+def coranking(X: Any, embedding: Any, max_neighbors: int | None = None) -> CoRanking:
     """Summary of the co-ranking matrix: which neighbours stay neighbours, at every scale.
 
     Entry (k, l) of the matrix is the number of pairs of samples of which the second is the k-th
@@ -175,7 +175,8 @@ def coranking(X: Any, embedding: Any, max_neighbors: int = 100) -> CoRanking:
     ----------
     X : array-like of shape (n_samples, n_features)
     embedding : array-like of shape (n_samples, n_components)
-    max_neighbors : int, default=100
+    max_neighbors : int or None, default=None
+        None: 100, or as many as there can be.
         The largest K, at most n_samples − 2. Curves and their summaries go up to it; published
         values of AUC mostly go up to n_samples − 2.
 
@@ -205,7 +206,10 @@ def coranking(X: Any, embedding: Any, max_neighbors: int = 100) -> CoRanking:
     array([0. , 0.5, 0.8])
     """
     X, embedding = _pair(X, embedding)
-    n, K = len(X), check_count(max_neighbors, "max_neighbors")
+    n = len(X)
+    K = min(100, max(n - 2, 1))
+    if max_neighbors is not None:
+        K = check_count(max_neighbors, "max_neighbors")
     if n - 2 < K:
         raise ValueError(
             f"max_neighbors={K} must be at most n_samples − 2 = {n - 2}; lower max_neighbors or "

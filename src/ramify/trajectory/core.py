@@ -201,6 +201,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
             ``graph_``, which cuts rings open. Otherwise such a structure, for instance "ring" or
             "graph", is fitted to the skeleton (see `DRTree`).
         names : sequence of length n_samples or None, default=None
+            Names of the samples. A model does not remember those of the table that it was fitted
+            to: pass ``X.index``.
         n_jobs : int or None, default=None
 
         Returns
@@ -212,8 +214,9 @@ class Trajectory(FeaturesMixin, ExportMixin):
         >>> from sklearn.datasets import load_iris
         >>> from ramify import DDRTree
         >>> from ramify.trajectory import Trajectory
-        >>> model = DDRTree(random_state=0).fit(load_iris().data)
-        >>> flowers = Trajectory.from_estimator(model)
+        >>> X = load_iris(as_frame=True).data
+        >>> model = DDRTree(random_state=0).fit(X)
+        >>> flowers = Trajectory.from_estimator(model, names=X.index)
         >>> flowers.pseudotime_.shape, float(flowers.pseudotime_scaled_.max())
         ((150,), 1.0)
         """
