@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.trajectory import Trajectory
+from ramify.trajectory import Trajectory, learn_trajectory
 
 from .drawn import drawn, slow_times, trajectory
 from .test_core import forests, graphs, in_general_position, trees
@@ -268,3 +268,9 @@ def test_a_twig_that_joining_made_too_short_goes_as_well():
     found = Trajectory([[0, 1], [0, 2], [0, 3], [1, 4], [1, 5]], nodes)
     assert np.hypot(1, 0.9) > 1.2 > np.hypot(0.5, 0.9)
     assert len(found.prune(min_length=1.2).branch_table_) == 3
+
+
+def test_equal_samples_have_one_branch_without_length():
+    found = learn_trajectory(np.ones((30, 3)), random_state=0)
+    assert found.branch_table_["length"].tolist() == [0.0]
+    assert not found.pseudotime_scaled_.any()

@@ -473,6 +473,10 @@ class Trajectory(FeaturesMixin, ExportMixin):
         across = max(self._base.nodes.shape[1] - 1, 1)
         return float(np.sqrt(np.mean(self.distance_[rows] ** 2) / across))
 
+    def _least_length(self, rows: Any) -> float:
+        """Of a branch that is believed, by the noise of some samples; more than none at all."""
+        return max(NOISE_LENGTHS * self._noise_of(rows), np.finfo(float).tiny)
+
     @cached_property
     def milestones_(self) -> Any:
         """Tips, forks and roots, by name."""
@@ -754,8 +758,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
         """
         asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
         if min_length is None and min_samples is None and tips is None:
-            min_length = NOISE_LENGTHS * self.noise_
-            if min_length == 0 and "F1" in self._names.values() and self.lengths_.any():
+            min_length = self._least_length(slice(None))
+            if self.noise_ == 0 and "F1" in self._names.values() and self.lengths_.any():
                 warnings.warn(
                     "prune() removes nothing: noise_ is 0, as the samples lie on the graph (those "
                     "of SPL and DRTree are its nodes); pass min_length=… or min_samples=…, or call "

@@ -24,7 +24,7 @@ from ..structures import FixedGraph, as_structure
 from .branches import importance
 from .checks import check_order, listed
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
-from .core import NOISE_LENGTHS, Trajectory
+from .core import Trajectory
 from .geometry import place
 from .recipe import Landmark, Recipe, Step, found_again, landmarks
 from .roots import Root
@@ -441,7 +441,7 @@ def _pruned(
         tips = [trajectory._names[root.which] for root in there if root.kind == "node"]
         return trajectory.prune(min_length, min_samples=min_samples, tips=sorted(set(tips)))
     if min_length is None and min_samples is None:
-        min_length = NOISE_LENGTHS * trajectory._noise_of(rows)
+        min_length = trajectory._least_length(rows)
     return trajectory.prune(min_length, min_samples=min_samples)
 
 
