@@ -13,7 +13,8 @@ from ramify.model_selection import automatic_sigma
 from ramify.trajectory import Trajectory, learn_trajectory
 from ramify.trajectory import support as module
 from ramify.trajectory.compare import compare
-from ramify.trajectory.support import repeated, support
+from ramify.trajectory.resamples import bootstrapped, drawn, repeated
+from ramify.trajectory.support import support
 
 pd = pytest.importorskip("pandas")
 
@@ -134,9 +135,7 @@ def test_a_resample_is_a_fit_to_rows_with_all_samples_placed_and_the_noise_of_th
     X = simulated_fork(100, noise=0.1)
     model = DDRTree(2, lam=10.0, random_state=0)
     found = Trajectory.from_estimator(model.fit(X)).prune().rooted(sample=3)
-    again, part, converged = module.bootstrapped(
-        np.random.default_rng(5), model, X, found._recipe, []
-    )
+    again, part, converged = bootstrapped(np.random.default_rng(5), model, X, found._recipe, [])
     rng = np.random.default_rng(5)
     rows = sorted(set(rng.integers(100, size=100).tolist()))
     assert part == len(rows) / 100
@@ -311,7 +310,7 @@ def test_the_posterior_moves_samples_on_the_graph_as_it_is():
     # The root stays where it is; the sample that it was the place of does not.
     rng = np.random.default_rng(0)
     embedding = model.sample_posterior(1, random_state=int(rng.integers(2**31 - 1)))[0]
-    moved, *_ = module.drawn(np.random.default_rng(0), found)
+    moved, *_ = drawn(np.random.default_rng(0), found)
     np.testing.assert_allclose(moved.pseudotime_, found.project(embedding).pseudotime, atol=1e-12)
     assert moved.pseudotime_[5] > 0
 

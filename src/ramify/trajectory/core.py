@@ -1,38 +1,31 @@
 """A learned graph with a root, and the samples' places on it."""
 
 import copy
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse.csgraph import minimum_spanning_tree
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kdtree
 from .._compat import import_pandas
 from .._typing import Floats, Ints
-from .._validation import check_count, check_pairs
-from ..graph.laplacian import squared_distances
+from .._validation import check_pairs
 from ..graph.nearest_edge import nearest_on_edges
 from ..graph.placement import (
     Segments,
     degrees,
     distances_between,
     distances_from,
-    length_matrix,
     on_segments,
     segments,
     to_points,
 )
 from ..model_selection import check_learner
 from ..solvers.assignments import assign
-from ..structures import as_structure, choose_graph, prepare
 from .along import FeaturesMixin
 from .branches import Branches, importance, outward_branches, shares
 from .checks import (
-    check_amount,
     check_geometry,
     check_n_jobs,
     check_order,
@@ -43,19 +36,12 @@ from .checks import (
     sample_rows,
 )
 from .export import ExportMixin
+from .fewer import PruningMixin
 from .geometry import Geometry, insert_node, place
 from .milestones import default_roots, name_milestones
-from .pruning import (
-    Reduced,
-    believable,
-    nearest_forks_joined,
-    whole,
-    without_short_twigs,
-    without_twigs,
-)
+from .models import graph_of_model
 from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
-from .twigs import rank_twigs
 
 if TYPE_CHECKING:
     from .support import Support
@@ -76,7 +62,7 @@ class Samples(NamedTuple):
     n_jobs: int
 
 
-class Trajectory(FeaturesMixin, ExportMixin):
+class Trajectory(PruningMixin, FeaturesMixin, ExportMixin):
     """Samples on a graph: where they lie on it, in which order, on which branch.
 
     Every sample is moved to the nearest place on an edge of the graph. From the root, time runs
@@ -713,135 +699,6 @@ class Trajectory(FeaturesMixin, ExportMixin):
             probabilities[np.arange(len(points)), branch] = 1.0
         return pandas.DataFrame(probabilities, index=index, columns=found.names)
 
-    # Fewer branches
-
-    def prune(
-        self,
-        min_length: float | None = None,
-        *,
-        min_samples: int | None = None,
-        tips: Any = None,
-    ) -> Self:
-        """Remove what cannot be told from noise: short twigs, and forks that are almost one.
-
-        Twigs go one after another, the least first, and what is left of a fork with one twig
-        less becomes one branch (`rank_twigs`). Then the two nearest forks become one, in the
-        middle between them, and again, until no twig and no way between two forks is too short.
-        Samples move to the nearest place on what is left. Of each tree at least a path stays, and
-        a tip that was asked for as a root stays.
-
-        Parameters
-        ----------
-        min_length : float or None, default=None
-            Least length of a twig, and of a branch between two forks, in units of the data. None,
-            if ``min_samples`` and ``tips`` are None too: twice ``noise_``. A twig no longer
-            than the samples scatter around the graph is what noise looks like. The samples of
-            SPL and DRTree are the nodes of the graph and do not scatter: give a length or
-            a number of samples, or call `merge`.
-        min_samples : int or None, default=None
-            Least number of samples on a twig.
-        tips : str or sequence of str, optional
-            Names of tips to cut off, whatever their length.
-
-        Returns
-        -------
-        trajectory : Trajectory
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> nodes = np.array([[0.0, 0.0], [5.0, 0.0], [9.0, 0.0], [5.0, 0.5]])
-        >>> fork = Trajectory([[0, 1], [1, 2], [1, 3]], nodes)
-        >>> fork.prune(min_length=1.0).branches_.tolist()
-        ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
-        """
-        asked: dict[str, Any] = {"min_length": min_length, "min_samples": min_samples}
-        if min_length is None and min_samples is None and tips is None:
-            min_length = self._least_length(slice(None))
-            if self.noise_ == 0 and "F1" in self._names.values() and self.lengths_.any():
-                warnings.warn(
-                    "prune() removes nothing: noise_ is 0, as the samples lie on the graph (those "
-                    "of SPL and DRTree are its nodes); pass min_length=… or min_samples=…, or call "
-                    "merge(n_branches=…).",
-                    UserWarning,
-                    stacklevel=2,
-                )
-        length = 0.0 if min_length is None else check_amount(min_length, "min_length")
-        count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
-        graph = self._graph
-        if tips is not None:
-            asked["near"] = landmarks(self._base, self._names, self._tip_nodes(tips))
-            graph = self._without_tips(tips)
-        result = self._left(believable(graph, length, self._kept))
-        n_samples = np.bincount(result._base.edge, minlength=len(result._base.edges)).astype(float)
-        fewer = without_short_twigs(result._graph, n_samples, count, result._kept)
-        return result._left(fewer)._recorded("prune", asked)
-
-    def merge(self, n_branches: int) -> Self:
-        """Reduce the trajectory to a given number of branches.
-
-        The shortest twigs are cut off, as in `prune`, until that number is reached. A fork of three
-        that loses a twig makes two branches less; if only one is to go, the two nearest forks
-        become one, in the middle between them.
-
-        Parameters
-        ----------
-        n_branches : int
-
-        Returns
-        -------
-        trajectory : Trajectory
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from ramify.trajectory import Trajectory
-        >>> nodes = np.array([[0.0, 0.0], [2.0, 0], [3.0, 0], [6.0, 1], [7.0, -1], [2.0, 4]])
-        >>> tree = Trajectory([[0, 1], [1, 2], [2, 3], [2, 4], [1, 5]], nodes)
-        >>> [len(tree.merge(n).branch_table_) for n in (5, 4, 3, 1)]
-        [5, 4, 3, 1]
-        """
-        present = self._n_branches
-        if check_count(n_branches, "n_branches") > present:
-            raise ValueError(
-                f"n_branches={n_branches} must be at most {present}, the number of branches; twigs "
-                "can be cut off but not added."
-            )
-        graph = self._graph
-        twigs = rank_twigs(graph.edges, graph.lengths, len(graph.nodes), self._kept)
-
-        def cut(n_cut: int) -> Reduced:
-            return without_twigs(graph, twigs, n_cut)
-
-        # The number of branches falls with every twig.
-        few, many = len(twigs.tips), 0
-        while few > many:
-            middle = (few + many) // 2
-            if self._left(cut(middle))._n_branches <= n_branches:
-                few = middle
-            else:
-                many = middle + 1
-        result = self._left(cut(few))
-        reached = [result._n_branches]
-        if reached[0] < n_branches:
-            result = self._left(cut(few - 1))
-            reached.append(result._n_branches)
-        while reached[-1] > n_branches:
-            joined = nearest_forks_joined(result._graph)
-            if joined is None:
-                break
-            result = result._left(joined)
-            reached.append(result._n_branches)
-        if reached[-1] == n_branches:
-            return result._recorded("merge", {"n_branches": n_branches})
-        nearest = sorted(n for n in reached if n < n_branches)[-1:]
-        nearest += sorted(n for n in reached if n > n_branches)[:1]
-        raise ValueError(
-            f"n_branches={n_branches} cannot be reached by cutting off twigs and joining forks; "
-            f"choose {' or '.join(map(str, nearest))}."
-        )
-
     # Support
 
     def support(
@@ -905,84 +762,6 @@ class Trajectory(FeaturesMixin, ExportMixin):
             n_jobs=n_jobs,
             progress=progress,
         )
-
-    def _tip_nodes(self, tips: Any) -> list[int]:
-        """Tips given by their names."""
-        node_of = {name: node for node, name in self._names.items() if name.startswith("T")}
-        wanted = np.atleast_1d(np.asarray(tips, dtype=object)).tolist()
-        for tip in wanted:
-            if not isinstance(tip, str) or tip not in node_of:
-                raise ValueError(
-                    f"tips={tip!r} is no tip; tips are {listed(node_of) or 'missing'}."
-                )
-        return [node_of[tip] for tip in wanted]
-
-    def _without_tips(self, tips: Any) -> Reduced:
-        """The graph without the twigs of some tips."""
-        cut = self._tip_nodes(tips)
-        for node in cut:
-            if node in self._wanted:
-                raise ValueError(
-                    f"tips={self._names[node]!r} is the root; choose another with rooted first."
-                )
-        n_nodes = len(self._base.nodes)
-        others = np.setdiff1d(np.arange(n_nodes), cut)
-        twigs = rank_twigs(self._base.edges, self._base.lengths, n_nodes, others)
-        for node in cut:
-            if node not in twigs.tips:
-                raise ValueError(
-                    f"tips={tips!r} cannot all be cut off, as of each tree at least a path must "
-                    f"stay; leave out {self._names[node]!r}, for instance."
-                )
-        return without_twigs(self._graph, twigs, len(twigs.tips))
-
-    @property
-    def _n_branches(self) -> int:
-        return len(self._branches.names)
-
-    @property
-    def _graph(self) -> Reduced:
-        return whole(self._base.nodes, self._base.edges)
-
-    @property
-    def _kept(self) -> Ints:
-        """Nodes that are roots because that was asked for, and are not to be cut off."""
-        nodes = np.array(self._wanted, dtype=np.intp)
-        return nodes[nodes < len(self._base.nodes)]
-
-    def _left(self, graph: Reduced) -> Self:
-        """The trajectory on what is left of its graph, with the samples placed anew."""
-        if len(graph.edges) == len(self._base.edges):
-            return self
-        base = place(graph.nodes, graph.edges, self._samples.points, self._samples.n_jobs)
-        roots = [
-            Root(k, int(graph.became[i])) if k == "node" else Root(k, i) for k, i in self._roots
-        ]
-        end = None if self._end is None else int(graph.became[self._end])
-        return self._view(base, roots, end)
-
-
-def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:
-    """Nodes and edges in the learned space, and the factor from there to units of the data."""
-    if hasattr(model, "tree_"):
-        if structure is not None:
-            raise ValueError(
-                f"structure={structure!r} is for SPL; {type(model).__name__} has learned its "
-                "graph, so leave structure out."
-            )
-        edges = sparse.triu(model.tree_).tocoo()
-        return model.centers_.astype(np.float64), np.column_stack([edges.row, edges.col]), 1.0
-    nodes = model.embedding_.astype(np.float64)
-    # The posterior mean is the skeleton, shrunk.
-    scale = (model.gamma_ + 1) / model.gamma_ if model.gamma_ > 0 else 1.0
-    if structure is not None:
-        chosen = prepare(as_structure(structure), nodes)
-        return nodes, choose_graph(chosen, nodes, None).edges, scale
-    active = sparse.triu(model.graph_).tocoo()
-    edges = np.column_stack([active.row, active.col])
-    lengths = np.sqrt(squared_distances(nodes, edges))
-    tree = minimum_spanning_tree(length_matrix(edges, lengths, len(nodes))).tocoo()
-    return nodes, np.column_stack([tree.row, tree.col]), scale
 
 
 def thinned(values: Ints) -> Ints:
