@@ -23,6 +23,7 @@ from ._typing import Floats, Ints
 from ._validation import check_grid, check_samples
 from .estimators import SPL, DDRTree
 from .estimators._base import StructureLearner
+from .graph.placement import length_matrix
 from .solvers.density import mixture_log_likelihood
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]
@@ -255,11 +256,9 @@ def tree_distances(model: Any, X: Any) -> Floats:
     """
     nodes = model.centers_.astype(np.float64)
     nearest = KDTree(nodes).query(model._coordinates(X)[0])[1]
-    edges = model.tree_.tocoo()
-    length = np.linalg.norm(nodes[edges.row] - nodes[edges.col], axis=1)
-    graph = model.tree_.tocsr().copy()
-    # A length of zero would be read as no edge.
-    graph[edges.row, edges.col] = np.maximum(length, np.finfo(float).tiny)
+    edges = np.column_stack(model.tree_.nonzero())
+    length = np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1)
+    graph = length_matrix(edges, length, len(nodes))
     starts, place = np.unique(nearest, return_inverse=True)
     between = dijkstra(graph, directed=False, indices=starts)[place][:, nearest]
     i, j = np.triu_indices(len(nearest), 1)
