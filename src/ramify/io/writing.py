@@ -1,4 +1,4 @@
-"""Files <-> arrays and names."""
+"""Text files and tables that are written whole or not at all."""
 
 import csv
 import os
