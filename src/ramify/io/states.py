@@ -51,8 +51,8 @@ class ModelFileError(ValueError):
     """A file is no model file, is broken, or says what cannot be."""
 
 
-class Unsound(Exception):
-    """What is wrong with a file, and what to do about it."""
+class Unsound(ValueError):
+    """What is wrong with a file whose name is known elsewhere, and what to do about it."""
 
     def __init__(self, reason: str, remedy: str = SAVE_AGAIN):
         super().__init__(reason)
