@@ -23,6 +23,7 @@ LAYERS = [
     "solvers",
     "estimators",
     "model_selection",
+    "preparation",
     "metrics",
     "trajectory",
     "plotting",

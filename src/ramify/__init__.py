@@ -6,19 +6,20 @@ Three estimators with the scikit-learn interface:
 - `DRTree`: a tree with one node per sample;
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
 
-`select` chooses their parameters by samples that were left out, scored by
-`held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an answer: order, branches,
-trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds
-the sets of graphs to choose from.
+`Preparation` does to a table what is usual before a fit. `select` chooses parameters by samples
+that were left out, scored by `held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an
+answer: order, branches, trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and
+`ramify.structures` holds the sets of graphs to choose from.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, metrics, structures, trajectory
+    from . import datasets, metrics, preparation, structures, trajectory
     from .estimators import SPL, DDRTree, DRTree
     from .model_selection import held_out_log_likelihood, select
+    from .preparation import Preparation
 
 __version__ = "0.1.0"
 
@@ -26,15 +27,17 @@ __all__ = [
     "SPL",
     "DDRTree",
     "DRTree",
+    "Preparation",
     "__version__",
     "datasets",
     "held_out_log_likelihood",
     "metrics",
+    "preparation",
     "select",
     "structures",
     "trajectory",
 ]
-SUBPACKAGES = {"datasets", "metrics", "structures", "trajectory"}
+SUBPACKAGES = {"datasets", "metrics", "preparation", "structures", "trajectory"}
 
 
 def __getattr__(name: str) -> Any:
@@ -42,9 +45,10 @@ def __getattr__(name: str) -> Any:
     if name in SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{name}")
     if name in __all__:
-        from . import estimators, model_selection
+        from . import estimators, model_selection, preparation
 
-        return getattr(estimators if hasattr(estimators, name) else model_selection, name)
+        homes = (estimators, model_selection, preparation)
+        return getattr(next(home for home in homes if hasattr(home, name)), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
