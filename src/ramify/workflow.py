@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._typing import Bools, Matrix
-from .io.states import write_state
-from .io.tables import Table, missing_by_column, missing_message
+from .io import Table, Unsound, missing_by_column, missing_message, write_state
 from .preparation import Preparation, complete_rows
 from .trajectory import Trajectory
 from .trajectory.checks import listed
@@ -99,8 +98,9 @@ class Workflow:
         >>> from ramify.workflow import learn_workflow
         >>> X = load_iris(as_frame=True).data
         >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(), root={"node": "T2"})
-        >>> made.place(X.iloc[:2] + 0.1)["branch"].tolist()
-        ['T2-F1', 'T2-F1']
+        >>> places = made.place(X.iloc[:2] + 0.1)
+        >>> bool((places["pseudotime"] > 0).all())
+        True
         """
         embedding = self.transform(data)
         places = self.trajectory.project(embedding.to_numpy()).set_index(embedding.index)
@@ -206,17 +206,12 @@ def workflow_from_state(state: dict[str, Any]) -> Workflow:
         or not isinstance(state.get("preparation"), dict)
         or not isinstance(state.get("trajectory"), dict)
     ):
-        raise ValueError(
-            "The workflow in the file is not as ramify writes it; take another copy of the file."
-        )
+        raise Unsound("holds a workflow that is not as ramify writes it")
     preparation = Preparation.from_state(state["preparation"])
     trajectory = trajectory_from_state(state["trajectory"])
     n_given, model = len(features), trajectory.estimator_
     if model is None or preparation.n_features_in_ != n_given:
-        raise ValueError(
-            f"The workflow in the file has {n_given} features, but its parts have others; take "
-            "another copy of the file."
-        )
+        raise Unsound(f"holds a workflow with {n_given} features, but its parts have others")
     return Workflow(features, preparation, trajectory, is_rooted, reading)
 
 
@@ -292,8 +287,13 @@ def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparat
     keep = complete_rows(columns(table, features), covariates(table, preparation))
     if not keep.any():
         raise ValueError(
-            f"Every row of {table.source} misses a value; impute with 'median' or exclude columns: "
-            f"{missing_message(missing_by_column(table), len(keep))}"
+            "Every row lacks a value: "
+            + missing_message(
+                missing_by_column(table),
+                len(keep),
+                table.source,
+                "impute medians or exclude columns",
+            )
         )
     return table if keep.all() else rows_of_table(table, keep)
 

@@ -4,9 +4,9 @@ import pytest
 
 import ramify
 from ramify.datasets import make_forest, make_tree
-from ramify.io.states import read_state, write_state
+from ramify.io import ModelFileError, read_state, write_state
 from ramify.trajectory import Trajectory, learn_trajectory
-from ramify.trajectory.state import trajectory_from_state, trajectory_state
+from ramify.trajectory.state import trajectory_state
 
 DATA = make_tree(200, 6, topology="bifurcation", noise=0.05, random_state=0)  # simulated
 
@@ -84,18 +84,18 @@ def wrong(**changes):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (wrong(roots=[["node", 10**9]]), "starts at node 1000000000"),
-        (wrong(roots=[["sample", -1]]), "starts at sample -1"),
+        (wrong(roots=[["node", 10**9]]), "node 1000000000 of"),
+        (wrong(roots=[["sample", -1]]), "sample -1 of 200"),
         (wrong(roots=[["planet", 1]]), "not as ramify writes it"),
         (wrong(roots=3), "not as ramify writes it"),
-        (wrong(end=10**6), "starts at node 1000000"),
+        (wrong(end=10**6), "node 1000000 of"),
         (wrong(edges=np.array([[0, 10**6]])), "names node 1000000"),
         (wrong(edges=np.array([0, 1])), "not as ramify writes it"),
         (wrong(edges=np.array([[0.5, 1.0]])), "must hold node numbers"),
         (wrong(nodes=np.array([[np.nan, 1.0]])), "nodes"),
         (wrong(points=np.zeros((4, 7))), r"7 column\(s\)"),
         (wrong(scale=-1.0), "scale=-1.0"),
-        (wrong(estimator={}), ""),
+        (wrong(estimator={}), "bad.ramify"),
         (lambda state: {k: v for k, v in state.items() if k != "sigma"}, "not as ramify writes it"),
     ],
     ids=["node", "sample", "kind", "roots", "end", "edges", "flat", "halves", "nan"]
@@ -103,5 +103,5 @@ def wrong(**changes):
 )
 def test_damaged_states_are_refused(change, says, found, tmp_path):
     write_state(tmp_path / "bad.ramify", change(trajectory_state(found)))
-    with pytest.raises(ValueError, match=says):
-        trajectory_from_state(read_state(tmp_path / "bad.ramify"))
+    with pytest.raises(ModelFileError, match=says):
+        ramify.load(tmp_path / "bad.ramify")

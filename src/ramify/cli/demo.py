@@ -5,7 +5,7 @@ import argparse
 from sklearn.datasets import load_breast_cancer
 
 from ..estimators import DDRTree
-from ..io.tables import Table
+from ..io import Table
 from .arguments import build_parser
 from .console import Console
 from .fit import describe, fit

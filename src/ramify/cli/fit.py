@@ -14,7 +14,7 @@ from scipy import sparse
 from .. import __version__, estimators
 from .._compat import import_pandas, validate_parameter_constraints
 from ..graph import adjacency, count_branches
-from ..io.tables import Table, file_hash, missing_by_column, missing_message, read_table
+from ..io import Table, file_hash, missing_by_column, missing_message, read_table
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
 from ..workflow import Workflow, column, frame_of, learn_workflow
@@ -141,8 +141,9 @@ def check_missing(table: Table, preparation: Preparation) -> None:
     if preparation.impute is not None:
         return
     missing = missing_by_column(table)
+    remedy = "pass --impute median or --impute drop, or leave columns out with --exclude"
     if missing:
-        raise Failure(missing_message(missing, len(table.samples)))
+        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
 
 
 def tables_of(

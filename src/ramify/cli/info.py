@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy import sparse
 
-from ..io.tables import missing_by_column, read_table
+from ..io import missing_by_column, read_table
 from ..trajectory.checks import listed
 from .console import Console
 from .fit import STEPS, reading_of

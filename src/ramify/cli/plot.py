@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from .._compat import import_pandas
 from .._typing import Matrix
-from ..io.tables import Table, file_hash, read_table
+from ..io import Table, file_hash, read_table
 from ..plotting import (
     plot_adjacency,
     plot_branch_graph,

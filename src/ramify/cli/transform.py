@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..io.tables import read_table
+from ..io import read_table
 from .console import Console
 from .fit import check_missing
 from .results import TABLE_ENDINGS, check_file, load_workflow, new_file, write_frame

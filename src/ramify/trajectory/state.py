@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from ..estimators._files import estimator_from_state, estimator_state
+from ..io import Unsound
 from .checks import check_edges, check_points, check_positions, check_sigma
 from .core import Samples, Trajectory
 from .geometry import place
@@ -56,11 +57,10 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
         roots = [_root(root, len(nodes), len(points)) for root in state["roots"]]
         end = None if state["end"] is None else _root(["node", state["end"]], len(nodes), 0).which
         samples = Samples(points, names, check_sigma(state["sigma"]), scale, 1)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"The trajectory in the file is not as ramify writes it ({error!r}); take another copy "
-            "of the file."
-        ) from error
+    except Unsound:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Unsound(f"holds a trajectory that is not as ramify writes it ({error})") from error
     new = Trajectory.__new__(Trajectory)
     new._samples, new.estimator_, new._recipe = samples, model, ()
     new._settle(place(nodes, edges, points), roots, end)
@@ -70,9 +70,7 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
 def check_positive(value: Any, name: str) -> float:
     """A finite number above 0."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise ValueError(
-            f"{name}={value!r} in the file must be a number above 0; take another copy of the file."
-        )
+        raise Unsound(f"holds a trajectory with {name}={value!r}, which must be above 0")
     return float(value)
 
 
@@ -93,8 +91,5 @@ def _root(given: Any, n_nodes: int, n_samples: int) -> Root:
     kind, which = given
     limit = {"node": n_nodes, "sample": n_samples}[kind]
     if not isinstance(which, int) or isinstance(which, bool) or not 0 <= which < limit:
-        raise ValueError(
-            f"The trajectory in the file starts at {kind} {which!r}, but there are {limit}; take "
-            "another copy of the file."
-        )
+        raise Unsound(f"holds a trajectory with {kind} {which!r} of {limit}")
     return Root(kind, which)
