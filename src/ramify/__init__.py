@@ -9,8 +9,8 @@ Three estimators with the scikit-learn interface:
 `select` chooses their parameters by samples that were left out, scored by
 `held_out_log_likelihood`, and `load` reads a model that its `save` has written.
 `ramify.trajectory` leads from a tree to an answer: order, branches, trends, support.
-`ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds the sets of graphs
-to choose from.
+`ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds the sets of
+graphs to choose from.
 """
 
 import importlib
