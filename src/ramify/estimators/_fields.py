@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..io import Unsound
 
 # Beyond, squares overflow.
 HUGE = 1e154
+# Columns of a sparse matrix, of which a file need hold none, while a key takes 8 bytes for each.
+MAX_COLUMNS = 2**27
 
 
 class Fields:
@@ -62,6 +65,10 @@ class Fields:
         if not sparse.issparse(value):
             return self._within(name, self._array(name, value, shape), -HUGE, HUGE)
         self._check_shape(name, value.shape, shape)
+        if value.shape[1] > MAX_COLUMNS:
+            raise Unsound(
+                f"has {name} of {value.shape[1]:,} columns but at most {MAX_COLUMNS:,} fit"
+            )
         self._within(name, self._array(name, value.data, ("n_stored",)), -HUGE, HUGE)
         return value
 
@@ -102,18 +109,19 @@ class Fields:
     def number(self, name: str, low: float = -math.inf, high: float = math.inf) -> float:
         """A number in that range, or any number where no range is given."""
         value = self.take(name)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        is_anything = low == -math.inf and high == math.inf
-        if not is_number or not (is_anything or (low <= value <= high and math.isfinite(value))):
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        is_limited = (low, high) != (-math.inf, math.inf)
+        if not is_number or (is_limited and not low <= value <= high):
             raise Unsound(f"has {name}={_short(value)} but it must be from {low:g} to {high:g}")
         return float(value)
 
     def count(self, name: str, low: int, high: float = math.inf) -> int:
         """An integer in that range."""
         value = self.take(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        is_count = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_count or not low <= int(value) <= high:
             raise Unsound(f"has {name}={_short(value)} but it must be a count from {low} to {high}")
-        return value
+        return int(value)
 
     def flag(self, name: str) -> bool:
         """True or False."""

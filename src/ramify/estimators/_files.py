@@ -5,7 +5,7 @@ sorted keys, the matrices of graphs, an identity for ``components_``, the kernel
 """
 
 from collections.abc import Callable
-from dataclasses import fields as dataclass_fields
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,37 +13,26 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kdtree
-from .._compat import (
-    effective_n_jobs,
-    fitted_rows,
-    output_container,
-    validate_parameter_constraints,
-)
+from .._compat import effective_n_jobs, fitted_rows, output_container
 from .._typing import Floats, Ints, Matrix, Sparse
-from .._validation import check_kernel_params, check_samples
+from .._validation import check_samples
 from ..graph import adjacency
 from ..io import Unsound
 from ..memory import check_memory
 from ..rows import row_keys
-from ..structures import (
-    Curve,
-    FixedGraph,
-    Forest,
-    Graph,
-    Ring,
-    SparseGraph,
-    Tree,
-)
+from ..structures import Graph
 from ._base import StructureLearner
 from ._fields import HUGE, Fields
+from ._parameters import parameters_state, restored_parameters
 from .ddrtree import DDRTree
 from .drtree import DRTree
 from .spl import SPL
 
 CLASSES: dict[str, type[StructureLearner]] = {cls.__name__: cls for cls in (SPL, DRTree, DDRTree)}
-STRUCTURES = {cls.__name__: cls for cls in (Tree, Forest, Ring, Curve, SparseGraph, FixedGraph)}
-# Of the run of a fit, not of the model.
-NOT_KEPT = {"callback"}
+# Of SPL: numbers that its methods compute with, and the least of each; and such as only inform.
+SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0, "_edge_share": 0.0}
+SPL_INFORMATION = ("objective_error_", "optimality_gap_", "edge_violation_", "log_evidence_")
+SPL_PER_SAMPLE = ("posterior_std_", "posterior_std_error_", "loo_log_likelihood_")
 
 
 def estimator_state(model: Any, include_training: Any = False) -> dict[str, Any]:
@@ -108,7 +97,7 @@ def estimator_from_state(state: dict[str, Any]) -> Any:
     model, rows, n_neighbors = restored(state)
     if isinstance(model, SPL):
         if rows is None:
-            rows = model._training_data(model._kernel_samples) - model.mean_
+            rows = kernel_rows(model)
         model._index(rows, n_neighbors)
     return model
 
@@ -118,13 +107,7 @@ def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
     fields = Fields(state, "the file")
     fields.choice("kind", ("estimator",))
     cls = CLASSES[fields.choice("class", tuple(CLASSES))]
-    try:
-        model = restored_parameters(cls, fields.take("parameters"))
-    except Unsound:
-        raise
-    except (TypeError, ValueError, OverflowError) as error:
-        detail = str(error).rstrip(".")
-        raise Unsound(f"has parameters that {cls.__name__} does not take ({detail})") from error
+    model = restored_parameters(cls, fields.take("parameters"))
     output = fields.choice("output", (None, "default", "pandas", "polars"))
     if output is not None:
         model.set_output(transform=output)
@@ -143,100 +126,6 @@ def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
         model.training_data_ = fitted.matrix("training", "n_samples", "n_features")
     fields.finish()
     return (model, *search)
-
-
-# Parameters
-
-
-def parameters_state(model: StructureLearner) -> dict[str, Any]:
-    """The parameters, if a file can keep them."""
-    parameters = model.get_params(deep=False)
-    if callable(parameters["kernel"]):
-        raise ValueError(
-            "kernel is a callable, which a file cannot keep; compute the kernel matrix and fit "
-            "with kernel='precomputed', or use pickle."
-        )
-    if isinstance(parameters["random_state"], np.random.RandomState):
-        raise ValueError(
-            "random_state is a RandomState, which a file cannot keep; call "
-            "set_params(random_state=0), which leaves the fit as it is."
-        )
-    if "structure" in parameters:
-        parameters["structure"] = structure_state(parameters["structure"])
-    if parameters.get("init") is not None:
-        parameters["init"] = matrix_state(parameters["init"])
-    return {name: value for name, value in parameters.items() if name not in NOT_KEPT}
-
-
-def structure_state(structure: Any) -> Any:
-    """A name or a matrix as it is; one of our objects by its class and what it was made with."""
-    if isinstance(structure, str):
-        return structure
-    if not hasattr(structure, "best_graph"):
-        return matrix_state(structure)
-    name = type(structure).__name__
-    if STRUCTURES.get(name) is not type(structure):
-        raise ValueError(
-            f"structure is an object of the class {name}, which a file cannot keep; call "
-            "set_params(structure=model.tree_), which keeps the graph that it found, or use pickle."
-        )
-    options = {field.name: getattr(structure, field.name) for field in dataclass_fields(structure)}
-    if "adjacency" in options:
-        options["adjacency"] = matrix_state(options["adjacency"])
-    return {"class": name, "options": options}
-
-
-def matrix_state(matrix: Any) -> Any:
-    """A matrix that may be given in many ways: lists stay lists, tables become arrays."""
-    if sparse.issparse(matrix):
-        return matrix
-    array = np.asarray(matrix)
-    return array.tolist() if isinstance(matrix, list | tuple) else array
-
-
-def restored_parameters(cls: type[StructureLearner], values: Any) -> Any:
-    """An estimator with these parameters, checked as they are before a fit."""
-    if not isinstance(values, dict):
-        raise Unsound("has no parameters")
-    known = set(cls._get_param_names()) - NOT_KEPT
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise Unsound(f"has the parameter {unknown[0][:80]!r}, which {cls.__name__} does not know")
-    values = dict(values)
-    if isinstance(values.get("structure"), dict):
-        values["structure"] = restored_structure(values["structure"])
-    model = cls(**values)
-    parameters = model.get_params(deep=False)
-    validate_parameter_constraints(cls._parameter_constraints, parameters, cls.__name__)
-    check_kernel_params(parameters["kernel"], parameters["kernel_params"])
-    structure, init = parameters.get("structure", "tree"), parameters.get("init")
-    if not isinstance(structure, str) and not hasattr(structure, "best_graph"):
-        check_adjacency(structure)
-    if init is not None and np.asarray(init).dtype.kind not in "biuf":
-        raise Unsound("has an init that holds no numbers")
-    return model
-
-
-def restored_structure(value: dict[str, Any]) -> Any:
-    """One of our structures."""
-    fields = Fields(value, "structure")
-    cls: Any = STRUCTURES[fields.choice("class", tuple(STRUCTURES))]
-    options = fields.take("options")
-    fields.finish()
-    if cls is FixedGraph:
-        check_adjacency(options["adjacency"])
-    elif not all(isinstance(option, int | float | str) for option in options.values()):
-        raise Unsound(f"has options of {cls.__name__} that are neither numbers nor text")
-    return cls(**options)
-
-
-def check_adjacency(matrix: Any) -> None:
-    """A matrix is a graph: square, symmetric, no weight negative."""
-    if FixedGraph(matrix).n_nodes < 1:
-        raise Unsound("has a structure without nodes")
-
-
-# Fitted attributes
 
 
 def shared_state(model: StructureLearner) -> dict[str, Any]:
@@ -267,8 +156,8 @@ def size_names(model: Any) -> tuple[str, str]:
 def restore_shared(model: Any, fitted: Fields) -> None:
     """Set what all estimators have learned; sizes have to agree with the parameters."""
     columns, dims = size_names(model)
-    if isinstance(model.n_components, int):
-        fitted.sizes["n_components"] = model.n_components
+    if isinstance(model.n_components, Integral):
+        fitted.sizes["n_components"] = int(model.n_components)
     model.embedding_ = fitted.floats("embedding_", "n_samples", dims)
     if len(model.embedding_) < 2:
         raise Unsound("has an embedding_ of one sample but it must have two or more")
@@ -298,6 +187,11 @@ def graph_state(graph: Sparse) -> tuple[Ints, Floats]:
     edges = np.column_stack([upper.row, upper.col]).astype(np.int32)
     order = np.lexsort(edges.T[::-1])
     return edges[order], upper.data[order]
+
+
+def pairs(edges: Ints, n_nodes: int) -> Ints:
+    """One number per edge, by which they are in order."""
+    return edges[:, 0].astype(np.int64) * n_nodes + edges[:, 1]
 
 
 def drtree_state(model: Any) -> dict[str, Any]:
@@ -341,20 +235,12 @@ def restore_tree(model: Any, fitted: Fields, nodes: str) -> None:
     model._set_tree(Graph(edges, weights), np.arange(fitted.sizes[nodes]))
 
 
-# Of SPL: numbers that its methods compute with, and their range; and such as only inform.
-SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0, "_edge_share": 0.0}
-SPL_INFORMATION = ("objective_error_", "optimality_gap_", "edge_violation_", "log_evidence_")
-SPL_PER_SAMPLE = ("posterior_std_", "posterior_std_error_", "loo_log_likelihood_")
-
-
 def spl_state(model: Any) -> dict[str, Any]:
     """What SPL has learned besides, and the training data, for new samples to be tied to."""
     active, values = graph_state(model.graph_)
     weights = np.zeros(len(model.edges_))
-    place = [
-        edges.astype(np.int64) @ [len(model.embedding_), 1] for edges in (model.edges_, active)
-    ]
-    weights[np.searchsorted(*place)] = values
+    n_samples = len(model.embedding_)
+    weights[np.searchsorted(pairs(model.edges_, n_samples), pairs(active, n_samples))] = values
     numbers = (*SPL_NUMBERS, *SPL_INFORMATION, *SPL_PER_SAMPLE, "skeleton_", "solver_")
     state = {name: getattr(model, name) for name in numbers}
     state |= {"edges_": model.edges_.astype(np.int32), "weights": weights}
@@ -386,6 +272,14 @@ def restore_spl(model: Any, fitted: Fields) -> tuple[Matrix | None, int]:
         model._searches_sparse = False
         return None, n_ties
     return fitted.matrix("search_rows", "n_samples", columns), n_ties
+
+
+def kernel_rows(model: Any) -> Floats:
+    """The centred kernel matrix, computed as in the fit."""
+    try:
+        return np.asarray(model._training_data(model._kernel_samples) - model.mean_)
+    except ValueError as error:
+        raise Unsound(f"has kernel_samples without a kernel ({error})") from error
 
 
 def training_data(model: StructureLearner, X: Any) -> Matrix:

@@ -34,6 +34,7 @@ MEMBER = re.compile(r"\d{3,9}-\w{1,40}\.npy", re.ASCII)
 DATE = (1980, 1, 1, 0, 0, 0)
 IS_ENCRYPTED = 0x1
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+INTEGERS = range(-(2**63), 2**64)
 SAVE_AGAIN = "save the model again, or copy the file again if it is whole elsewhere"
 # What the zip and JSON readers of the standard library raise at broken files.
 BROKEN = (
@@ -189,6 +190,7 @@ def _read_contents(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
         archive.read(info).decode("ascii"),
         object_pairs_hook=_distinct,
         parse_constant=_no_constant,
+        parse_int=_integer,
     )
     if not isinstance(contents, dict) or contents.get("format") != FORMAT:
         raise Unsound("is a file of another program", "pass a file that `save` wrote")
@@ -259,7 +261,7 @@ def _encode_plain(value: Any, where: str) -> Any:
         return value
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    if isinstance(value, Integral) and -(2**63) <= int(value) < 2**64:
+    if isinstance(value, Integral) and int(value) in INTEGERS:
         return int(value)
     if isinstance(value, Real) and not isinstance(value, Integral):
         number = float(value)
@@ -317,3 +319,10 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise Unsound(f"has the number {name} in {CONTENTS}, which JSON does not know")
+
+
+def _integer(digits: str) -> int:
+    number = int(digits)
+    if number not in INTEGERS:
+        raise Unsound(f"has the number {digits[:20]}… in {CONTENTS}, which is too large")
+    return number
