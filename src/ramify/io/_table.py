@@ -170,7 +170,10 @@ def check_unique(names: Sequence[str], what: str, remedy: str) -> None:
         if name in seen:
             repeated[name] = None
         seen.add(name)
-    raise InputError(f"{what} must be unique, but {listed(list(repeated))} occur twice; {remedy}.")
+    are = "is" if len(repeated) == 1 else "are"
+    raise InputError(
+        f"{what} must be unique, but {listed(list(repeated))} {are} repeated; {remedy}."
+    )
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
@@ -204,14 +207,15 @@ def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
 
 def id_names(column: Any, id: str, source: str) -> list[str]:
     """A column as names of samples: none missing, none twice."""
+    what = f"column {id!r} of {source}" if id else f"the first column of {source}, without a name,"
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         raise InputError(
-            f"column {id!r} of {source} must name every sample, but {len(missing)} names are "
-            f"missing, the first in row {missing[0] + 1}; fill them in, or choose another column."
+            f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
+            f"first in data row {missing[0] + 1}; fill them in, or name another column by id."
         )
     names = [str(name) for name in column]
-    check_unique(names, f"names in column {id!r} of {source}", "choose another column")
+    check_unique(names, f"names of samples in {what}", "mend them, or name another column by id")
     return names
 
 
@@ -271,10 +275,12 @@ def check_no_infinity(
             return
     if not np.isinf(values).any():
         return
-    rows, columns = (X.tocoo().coords if sparse.issparse(X) else np.nonzero(np.isinf(X)))[:2]
     if sparse.issparse(X):
-        found = np.isinf(X.tocoo().data)
-        rows, columns = rows[found], columns[found]
+        entries = X.tocoo()
+        found = np.isinf(entries.data)
+        rows, columns = entries.row[found], entries.col[found]
+    else:
+        rows, columns = np.nonzero(np.isinf(X))
     names = [features[j] for j in np.unique(columns)]
     raise InputError(
         f"{source} has infinite values in {listed(names)}, the first for sample "

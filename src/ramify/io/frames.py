@@ -158,8 +158,9 @@ def text_as_numbers(column: Any, source: str, *, typed: bool) -> Any:
         first = int(np.argmin(good))
         n_bad = int(np.sum(~good))
         raise InputError(
-            f"column {column.name!r} of {source} is mostly numbers, but {n_bad} of "
-            f"{len(column)} cells are not, the first {text[first]!r} in row {rows[first] + 1}; "
+            f"column {column.name!r} of {source} seems to hold numbers, but {n_bad} of its "
+            f"{len(column)} cells cannot be read as such, the first {text[first]!r} in data row "
+            f"{rows[first] + 1}; "
             "mend the cells (an empty cell is a missing value, a decimal sign is a point) "
             "or exclude the column."
         )

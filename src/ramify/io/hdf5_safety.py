@@ -36,7 +36,7 @@ class _Scan:
         self.root = self.address(file.id)
         self.names: dict[int, str] = {}
         self.children: dict[int, list[tuple[str, int]]] = {}
-        self.soft: list[tuple[int, str, bytes]] = []
+        self.soft: list[tuple[Any, str, bytes]] = []
         self.unstored = 0
 
     def address(self, object_id: Any) -> int:
@@ -64,7 +64,7 @@ class _Scan:
             below = f"{name.rstrip('/')}/{key.decode('utf-8', 'replace')}"
             kind = group.links.get_info(key).type
             if kind == h5l.TYPE_SOFT:
-                self.soft.append((address, below, key))
+                self.soft.append((group, below, key))
             elif kind == h5l.TYPE_EXTERNAL:
                 self.refuse(below, "is an external link, which leads into another file")
             elif kind != h5l.TYPE_HARD:
@@ -107,14 +107,12 @@ class _Scan:
             self.refuse(name, "and others declare far more values than are stored")
 
     def soft_links(self) -> None:
-        for address, name, key in self.soft:
-            group = self.h5py.h5o.open(self.file.id, b"/") if address == self.root else None
-            group = group or self.file[self.names[address]].id
+        for group, name, key in self.soft:
             try:
                 target = self.h5py.h5o.open(group, key)
             except KeyError:
                 continue
-            self.children[address].append((name, self.address(target)))
+            self.children[self.address(group)].append((name, self.address(target)))
 
     def refuse(self, name: str, why: str) -> None:
         raise InputError(

@@ -173,8 +173,8 @@ def choose_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
 def check_header(names: Sequence[str], path: Path) -> None:
     """The first line must name the columns."""
     numbers = [as_number(name) for name in names]
-    counted = [[float(i + start) for i in range(len(names))] for start in (0, 1)]
-    headless = None not in numbers and numbers not in counted
+    # 0, 1, 2, … is what pandas writes for columns without names.
+    headless = None not in numbers and numbers != list(range(len(names)))
     if names[0] and numbers[0] is None and len(names) > 2 and None not in numbers[1:]:
         # Names such as 1234 (a gene) or 400.5, 401 (a spectrum) are fine; 0.31, 0.27 are values.
         values = np.array(numbers[1:], dtype=float)
