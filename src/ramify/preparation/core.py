@@ -346,7 +346,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Matrix, Z: Floats) -> Matrix:
         """Some rows after all steps, and after `_known`, which fills gaps."""
-        X = X.astype(np.float64)
+        # In order of the rows: how sums are rounded depends on the order of what is added.
+        X = X.astype(np.float64) if sparse.issparse(X) else X.astype(np.float64, order="C")
         for name, step in self.steps_.items():
             if name in DENSE and sparse.issparse(X):
                 X = X.toarray()

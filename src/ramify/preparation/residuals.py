@@ -6,6 +6,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from .covariates import Levels, choose_levels, encode
+from .products import centred_product
 
 # What is left of a feature counts as rounding below this part of its spread, or so many units in
 # the last place of its values.
@@ -67,7 +68,7 @@ class Residuals(NamedTuple):
 
     def apply(self, X: Floats, Z: Floats) -> Floats:
         """What is left of X, given the encoded covariates, by the same sums for any rows."""
-        left = X - np.einsum("ij,jk->ik", Z - self.center, self.coefficients)
+        left = X - centred_product(Z, self.center, self.coefficients)
         return np.where(self.is_explained, self.mean, left)
 
 

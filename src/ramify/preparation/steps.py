@@ -8,13 +8,17 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._typing import Floats, Matrix
-from ..linalg import column_signs, complete_basis
+from ..linalg import column_signs, complete_basis, largest_eigenpairs
 from ..rows import CentredRows
-from ..solvers.pca import principal_axes
+from ..solvers.pca import RANK_RTOL, principal_axes
 from .given import column_label, missing_counts, shortened
+from .products import centred_product
 
 # A spread below this part of the largest value is rounding.
 CONSTANT_RTOL = 10 * np.finfo(np.float64).eps
+# Symmetric matrices up to this size are decomposed as a whole. Components that are mostly noise,
+# as the last of fifty usually are, lie so near to one another that an iteration takes longer.
+MAX_DECOMPOSED = 4096
 
 
 class Medians(NamedTuple):
@@ -160,8 +164,7 @@ class Axes(NamedTuple):
                 f"(n_samples={X.shape[0]}, n_features={X.shape[1]}); lower pca."
             )
         Y = CentredRows(X)
-        W, rank = principal_axes(Y, n_components)
-        W = complete_basis(Y.lift(W[:, : max(rank, 1)]), n_components)
+        W = complete_basis(Y.lift(leading_axes(Y, n_components)), n_components)
         W = W * column_signs(W)
         along = Y.project(Y.lower(W))
         ratio = np.einsum("ij,ij->j", along, along) / max(Y.energy, np.finfo(float).tiny)
@@ -172,4 +175,52 @@ class Axes(NamedTuple):
         W = np.ascontiguousarray(self.components.T)
         if sparse.issparse(X):
             return np.asarray(X @ W - self.mean @ W)
-        return np.einsum("ij,jk->ik", X - self.mean, W)
+        return centred_product(X, self.mean, W)
+
+
+def leading_axes(Y: CentredRows, n_components: int) -> Floats:
+    """Orthonormal axes of largest variance, but none without any, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import leading_axes
+    >>> from ramify.rows import CentredRows
+    >>> Y = CentredRows(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    >>> np.abs(leading_axes(Y, 2)).round(6)
+    array([[0.707107],
+           [0.707107]])
+    """
+    if min(Y.n_rows, Y.n_dims) > MAX_DECOMPOSED:
+        W, rank = principal_axes(Y, n_components)
+        return W[:, : max(rank, 1)]
+    if Y.n_dims <= MAX_DECOMPOSED:
+        values, W = largest_eigenpairs(Y.gram(), min(n_components, Y.n_dims))
+    else:
+        values, U = largest_eigenpairs(inner_products(Y), n_components)
+        W = Y.weigh(U).T
+    values, W = values[::-1], W[:, ::-1]
+    W = W[:, values > RANK_RTOL * max(values[0], 0.0)]
+    if W.shape[1] == 0:
+        return np.eye(Y.n_dims, 1)
+    # Orthonormal but for rounding, or times a singular value each.
+    Q, R = np.linalg.qr(W)
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
+
+
+def inner_products(Y: CentredRows) -> Floats:
+    """Y·Yᵀ, the rows' products with one another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import inner_products
+    >>> from ramify.rows import CentredRows
+    >>> inner_products(CentredRows(np.array([[0.0, 0.0], [2.0, 4.0]])))
+    array([[ 5., -5.],
+           [-5.,  5.]])
+    """
+    K = np.empty((Y.n_rows, Y.n_rows))
+    for rows in Y.blocks(slice(0, Y.n_rows)):
+        K[:, rows] = Y.project(Y.dense(rows).T)
+    return K
