@@ -1,8 +1,8 @@
-"""Pictures of results: take arrays and an Axes, return the Axes, compute nothing.
+"""Pictures of results: take a result and an Axes, return the Axes, compute nothing.
 
 Needs matplotlib: install ``ramify[plot]``.
 """
 
-from .embedding import plot_tree
+from .embedding import plot_embedding
 
-__all__ = ["plot_tree"]
+__all__ = ["plot_embedding"]

@@ -8,6 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from .coloring import (
@@ -33,6 +35,7 @@ __all__ = [
     "category_colors",
     "check_legend",
     "color_bar",
+    "ink",
     "is_3d",
     "new_axes",
     "plain",
@@ -41,7 +44,7 @@ __all__ = [
 ]
 
 # Longer names would leave no room for the picture.
-MOST_LETTERS = 40
+MOST_LETTERS = 30
 
 
 def plain(text: Any) -> str:
@@ -53,7 +56,7 @@ def plain(text: Any) -> str:
     >>> print(plain("cost $5 to $10"))
     cost \$5 to \$10
     >>> len(plain("x" * 100))
-    40
+    30
     """
     one_line = " ".join(str(text).split())
     if len(one_line) > MOST_LETTERS:
@@ -83,13 +86,22 @@ def new_axes(ax: Any = None, dims: int = 2, *, figsize: tuple[float, float] = (6
         raise ValueError(f"dims={dims!r} must be 2 or 3.")
     if ax is None:
         figure = plt.figure(figsize=figsize, layout="constrained")
-        return figure.add_subplot(projection="3d" if dims == 3 else None)
+        if dims == 3:
+            # By depth, samples would hide the graph and its names.
+            return figure.add_subplot(projection="3d", computed_zorder=False)
+        return figure.add_subplot()
     if is_3d(ax) != (dims == 3):
         raise ValueError(
             f"ax has {3 if is_3d(ax) else 2} dimensions but dims={dims}; pass Axes made with "
             + ("projection='3d'." if dims == 3 else "no projection.")
         )
     return ax
+
+
+def ink(ax: Any) -> tuple[str, str]:
+    """What can be read on the Axes, black or white, and their own colour."""
+    face = to_rgb(ax.get_facecolor())
+    return "black" if np.dot(face, [0.299, 0.587, 0.114]) > 0.5 else "white", to_hex(face)
 
 
 def tidy(ax: Any) -> None:
@@ -155,13 +167,17 @@ def add_legend(
         Line2D([], [], linestyle="none", marker=marker, markersize=6, color=color)
         for _, color, marker in entries
     ]
-    outside = legend == "outside" or (
-        legend == "auto" and ax.figure.get_layout_engine() is not None
-    )
-    if outside:
-        where = {"loc": "upper left", "bbox_to_anchor": (1.12 if is_3d(ax) else 1.0, 1.0)}
-    else:
-        where = {"loc": emptiest_corner(points)}
+    engine = ax.figure.get_layout_engine()
+    outside = legend == "outside" or (legend == "auto" and engine is not None)
+    # A layout makes too little room beside a cube; alone in its figure, it can be told.
+    is_constrained = isinstance(engine, ConstrainedLayoutEngine)
+    beside_cube = outside and is_3d(ax) and is_constrained and ax.figure.axes == [ax]
+    where: dict[str, Any] = {"loc": emptiest_corner(points)}
+    if beside_cube:
+        where = {"loc": "upper right", "bbox_to_anchor": (1, 1)}
+        where["bbox_transform"] = ax.figure.transFigure
+    elif outside:
+        where = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     drawn = ax.legend(
         handles,
         [""] * len(handles),
@@ -177,6 +193,10 @@ def add_legend(
     # Labels that start with an underscore would be left out if they were given at once.
     for text, (label, _, _) in zip(drawn.get_texts(), entries, strict=True):
         text.set_text(label)
+    if beside_cube:
+        drawn.set_in_layout(False)
+        width = drawn.get_window_extent().width / ax.figure.bbox.width
+        engine.set(rect=(0, 0, 1 - min(width + 0.08, 0.6), 1))
     return drawn
 
 
