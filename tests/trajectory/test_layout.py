@@ -98,11 +98,17 @@ def test_arms_run_forward_from_milestone_to_milestone(path):
 @given(ANY_GRAPH)
 def test_halves_of_a_cut_branch_meet_at_one_time_and_have_its_length(path):
     found = tree_layout(path)
-    for one, other in found.closings:
-        assert found.branch[one] == found.branch[other]
-        assert found.times[one, 1] == pytest.approx(found.times[other, 1])
-        length = np.diff(found.times[[one, other]], axis=1).sum()
-        assert length == pytest.approx(path.branch_table_.length.iloc[found.branch[one]])
+    table = path.branch_table_
+    for branch, (one, other) in zip(found.closing_branch, found.closings, strict=True):
+        assert one[0] == pytest.approx(other[0])
+        halves = np.flatnonzero(found.branch == branch)
+        assert len(halves) in (1, 2)
+        assert one.tolist() == [found.times[halves[0], 1], found.across[halves[0]]]
+        length = np.diff(found.times[halves], axis=1).sum()
+        assert length == pytest.approx(table.length.iloc[branch])
+    n_alone = ((table.start == table.end) & (table.length == 0)).sum()
+    n_leading = len(path.milestones_) - len(path.roots_)
+    assert len(found.closings) == len(table) - n_leading - n_alone
 
 
 def test_a_ring_is_two_arms_of_half_its_length():
@@ -110,9 +116,19 @@ def test_a_ring_is_two_arms_of_half_its_length():
     nodes = np.column_stack([np.cos(angle), np.sin(angle)])
     path = Trajectory([[k, (k + 1) % 8] for k in range(8)], nodes)
     found = tree_layout(path)
-    assert found.closings.tolist() == [[0, 1]]
-    assert found.times[:, 1] == pytest.approx(path.lengths_.sum() / 2)
+    half = path.lengths_.sum() / 2
+    assert found.closings[0] == pytest.approx(np.array([[half, 1.5], [half, 0.5]]))
+    assert found.times[:, 1] == pytest.approx(half)
     assert np.bincount(found.arm).tolist() == [4, 4]
+
+
+def test_of_two_equal_ways_to_a_fork_one_leads_and_the_other_ends_there():
+    nodes = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [2.0, -1.0], [3.0, 0.0], [5.0, 0.0]])
+    path = Trajectory([[0, 1], [1, 2], [1, 3], [2, 4], [3, 4], [4, 5]], nodes).rooted(node=0)
+    found = tree_layout(path)
+    assert len(found.across) == len(path.branch_table_)
+    fork = found.names.index(path.milestones_.query("node == 4").index[0])
+    assert found.closings[0, 1].tolist() == found.milestones[fork].tolist()
 
 
 def test_parts_lie_side_by_side_with_a_gap():

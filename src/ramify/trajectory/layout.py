@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from .branches import came_from, importance, leading_branches
 from .core import Trajectory
 
@@ -16,6 +16,8 @@ GAP = 0.5
 N_CELLS = 60
 # The width of an arm is full where samples are as dense as around this part of them.
 FULL_AT = 0.8
+# Parts of a branch shorter than this part of it come from rounding.
+ROUNDING = 1e-9
 # Multiples of it fill an interval evenly, however many there are.
 GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -36,7 +38,8 @@ class TreeLayout(NamedTuple):
     times: Floats  # (n_arms, 2)
     across: Floats  # (n_arms,)
     room: Floats  # (n_arms, 2): across, for the arm and all that follows it
-    closings: Ints  # (n_closings, 2): arms whose ends are one place on a cycle
+    closings: Floats  # (n_closings, 2, 2): pairs of places that are one, on a cycle
+    closing_branch: Ints  # (n_closings,)
     arm: Ints  # (n_samples,)
     samples: Floats  # (n_samples, 2)
 
@@ -50,6 +53,7 @@ class Arms(NamedTuple):
     times: Floats
     parent: Ints  # the arm before it, which has a lower number; −1 at a root
     cut: Floats  # (n_branches,): position where the second half begins
+    closes: Bools  # (n_branches,): whether the branch closes a cycle
 
 
 def tree_layout(path: Trajectory) -> TreeLayout:
@@ -96,23 +100,27 @@ def tree_layout(path: Trajectory) -> TreeLayout:
     whole = arms.end >= 0
     place[arms.end[whole]] = across[whole]
     n_branches = len(found.names)
-    cut = arms.branch[n_branches:]
-    closings = np.column_stack([cut, np.arange(n_branches, len(arms.branch))])
     second = np.full(n_branches, -1)
-    second[cut] = closings[:, 1]
+    second[arms.branch[n_branches:]] = np.arange(n_branches, len(arms.branch))
     is_second = (second[placed.edge] >= 0) & (placed.position > arms.cut[placed.edge])
     arm = np.where(is_second, second[placed.edge], placed.edge)
     offset = spread(arm, path.pseudotime_, arms.times)
+    milestones = np.column_stack([path._node_time[nodes], place])
+    ends = np.column_stack([arms.times[:, 1], across])
+    closing = np.flatnonzero(arms.closes)
+    other = second[closing][:, np.newaxis]
+    there = np.where(other >= 0, ends[other[:, 0]], milestones[placed.edges[closing, 1]])
     return TreeLayout(
         names=found.milestones,
-        milestones=np.column_stack([path._node_time[nodes], place]),
+        milestones=milestones,
         branch=arms.branch,
         start=arms.start,
         end=arms.end,
         times=arms.times,
         across=across,
         room=room,
-        closings=closings,
+        closings=np.stack([ends[closing], there], axis=1),
+        closing_branch=closing,
         arm=arm,
         samples=np.column_stack([path.pseudotime_, across[arm] + offset]),
     )
@@ -125,13 +133,12 @@ def _arms(path: Trajectory) -> Arms:
     leads = np.zeros(len(length), dtype=bool)
     leads[list(leading_branches(found.found, came_from(found.found, path.roots_)).values())] = True
     # A node without neighbours has a loop without length, which stays whole.
-    halved = np.flatnonzero(~leads & ((length > 0) | (start != end)))
-    cut = np.ones(len(length))
-    cut[halved] = 0.5
-    later = found.end_time - found.start_time
-    has_length = halved[length[halved] > 0]
-    cut[has_length] += later[has_length] / (2 * length[has_length])
-    cut = np.clip(cut, 0.0, 1.0)
+    closes = ~leads & ((length > 0) | (start != end))
+    late = found.end_time - found.start_time
+    way = np.where(length > 0, length, 1.0)
+    cut = np.where(closes & (length > 0), np.clip((1 + late / way) / 2, 0.0, 1.0), 1.0)
+    # Where both ways to a milestone are equally long, nothing is left for the second half.
+    halved = np.flatnonzero(cut < 1 - ROUNDING)
     until = np.where(leads, found.end_time, found.start_time + cut * length)
     to = np.append(np.where(leads, end, -1), np.full(len(halved), -1))
     leading = np.full(found.placed.n_nodes, -1)
@@ -146,6 +153,7 @@ def _arms(path: Trajectory) -> Arms:
         ),
         parent=leading[leaves],
         cut=cut,
+        closes=closes,
     )
 
 
@@ -252,3 +260,96 @@ def _smoothed(values: Floats, inner: Floats) -> Floats:
     result[1:] += np.where(inner, values[:-1], 0.0) / 2
     result[:-1] += np.where(inner, values[1:], 0.0) / 2
     return result
+
+
+class GraphLayout(NamedTuple):
+    """Coordinates of the graph of branches: each is a disc on the line between two milestones."""
+
+    milestones: Floats  # (n_milestones, 2)
+    branches: Floats  # (n_branches, 2): the discs
+    lines: Floats  # (n_lines, 2, 2): ends of straight lines
+    line_branch: Ints  # (n_lines,)
+    curves: Floats  # (n_curves, 3, 2): start, control point and end of lines that close cycles
+    curve_branch: Ints  # (n_curves,)
+
+
+def stepwise_graph(path: Trajectory) -> GraphLayout:
+    """The branches of a `tree_layout` with steps instead of times: all are equally long.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory import Trajectory
+    >>> from ramify.trajectory.layout import stepwise_graph
+    >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
+    >>> stepwise_graph(Trajectory([[0, 1], [1, 2], [1, 3]], nodes)).branches.tolist()
+    [[0.5, 1.0], [1.5, 1.5], [1.5, 0.5]]
+    """
+    found = tree_layout(path)
+    milestones = found.milestones.copy()
+    depth = np.zeros(len(found.names))
+    n_branches = len(path._branches.names)
+    for start, end in zip(found.start[:n_branches], found.end[:n_branches], strict=True):
+        if end >= 0:
+            depth[end] = depth[start] + 1
+    milestones[:, 0] = depth
+    start, across = found.start[:n_branches], found.across[:n_branches]
+    discs = np.column_stack([depth[start] + 0.5, across])
+    whole = np.flatnonzero(found.end[:n_branches] >= 0)
+    closing = found.closing_branch
+    back = milestones[path._branches.placed.edges[closing, 1]]
+    away = discs[closing]
+    is_loop = path._branches.placed.edges[closing, 1] == start[closing]
+    control = np.column_stack(
+        [
+            np.maximum(away[:, 0], back[:, 0]) + 0.5,
+            np.where(is_loop, 2 * back[:, 1] - away[:, 1], (away[:, 1] + back[:, 1]) / 2),
+        ]
+    )
+    return GraphLayout(
+        milestones,
+        discs,
+        np.concatenate(
+            [
+                np.stack([milestones[start], discs], axis=1),
+                np.stack([discs[whole], milestones[found.end[whole]]], axis=1),
+            ]
+        ),
+        np.append(np.arange(n_branches), whole),
+        np.stack([away, control, back], axis=1),
+        closing,
+    )
+
+
+def graph_in_space(path: Trajectory) -> GraphLayout:
+    """The branches as they run in the first two dimensions, a disc at the middle of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.trajectory import Trajectory
+    >>> from ramify.trajectory.layout import graph_in_space
+    >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
+    >>> graph_in_space(Trajectory([[0, 1], [1, 2], [1, 3]], nodes)).branches.tolist()
+    [[1.0, 0.0], [3.0, 1.0], [2.5, -0.5]]
+    """
+    found, nodes = path._branches.found, path.nodes_[:, :2]
+    lines = nodes[path.edges_]
+    # The edge on which half of its branch is reached.
+    early = np.minimum(found.start, found.start + found.sign * path.lengths_)
+    half = found.lengths[found.of_edge] / 2
+    order = np.lexsort((early, found.of_edge))
+    order = order[(early <= half)[order]]
+    edge = np.empty(len(found.lengths), dtype=np.intp)
+    edge[found.of_edge[order]] = order
+    length = np.where(path.lengths_ > 0, path.lengths_, 1.0)[edge]
+    part = np.clip(found.sign[edge] * (half[edge] - found.start[edge]) / length, 0.0, 1.0)
+    part = part[:, np.newaxis]
+    return GraphLayout(
+        nodes[found.milestones],
+        (1 - part) * lines[edge, 0] + part * lines[edge, 1],
+        lines,
+        found.of_edge,
+        np.empty((0, 3, 2)),
+        np.empty(0, dtype=np.intp),
+    )
