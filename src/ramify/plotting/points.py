@@ -23,7 +23,14 @@ LEAST_ALPHA = 0.25
 
 
 def draw_points(
-    ax: Any, points: Floats, coloring: Coloring, *, size: float | None = None, zorder: float = 2
+    ax: Any,
+    points: Floats,
+    coloring: Coloring,
+    *,
+    size: float | None = None,
+    alpha: float = 0.85,
+    square: bool = True,
+    zorder: float = 2,
 ) -> int:
     """Draw points in their colours, and return how many of them are drawn.
 
@@ -40,6 +47,10 @@ def draw_points(
     coloring : Coloring
     size : float or None, default=None
         Area of a point, in squared points of typography; None: by the number of points.
+    alpha : float, default=0.85
+        Opacity of a point that is a shape.
+    square : bool, default=True
+        Whether one unit is to be as long on one axis as on the other, and so in a pixel.
     zorder : float, default=2
 
     Returns
@@ -60,7 +71,7 @@ def draw_points(
     """
     n_points = len(points)
     if n_points >= LEAST_BINNED_POINTS and not is_3d(ax):
-        draw_binned(ax, points, coloring, zorder)
+        draw_binned(ax, points, coloring, square, zorder)
         return n_points
     order = np.random.default_rng(0).permutation(n_points)
     if is_3d(ax):
@@ -77,7 +88,7 @@ def draw_points(
             s=point_size(ax, n_points) if size is None else size,
             c=rgba[rows],
             marker=str(marker),
-            alpha=0.85,
+            alpha=alpha,
             linewidths=0,
             rasterized=n_points > MOST_VECTOR_SHAPES,
             zorder=zorder,
@@ -97,11 +108,13 @@ def point_size(ax: Any, n_points: int) -> float:
     return float(np.clip(70 * np.sqrt(np.prod(inches(ax)) / max(n_points, 1)), 0.8, 24))
 
 
-def draw_binned(ax: Any, points: Floats, coloring: Coloring, zorder: float) -> Any:
-    """An image whose pixels are squares of the data."""
+def draw_binned(ax: Any, points: Floats, coloring: Coloring, square: bool, zorder: float) -> Any:
+    """An image whose pixels are squares, of the data or of the Axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
-    pixel = float((span / (inches(ax) * BINS_PER_INCH)).max())
+    pixel = span / (inches(ax) * BINS_PER_INCH)
+    if square:
+        pixel[:] = pixel.max()
     shape = np.ceil(span / pixel).astype(int) + 1
     corner = (low + high - shape * pixel) / 2
     column, row = np.clip(((points - corner) / pixel).astype(int), 0, shape - 1).T
