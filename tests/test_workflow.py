@@ -92,7 +92,9 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
     assert len(made.estimator.embedding_) == 58
     assert "s3" not in made.transform(gaps).index
     gaps["b"] = np.nan
-    with pytest.raises(ValueError, match="Every row lacks a value: the DataFrame has 60 missing values"):
+    with pytest.raises(
+        ValueError, match="Every row lacks a value: the DataFrame has 60 missing values"
+    ):
         made.transform(gaps)
 
 
@@ -132,7 +134,9 @@ def test_arrays_have_no_names(frame):
 
 def test_lacking_features_are_listed(frame):
     made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
-    with pytest.raises(ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"):
+    with pytest.raises(
+        ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"
+    ):
         made.transform(frame.drop(columns=["b", "d"]))
 
 

@@ -151,7 +151,7 @@ def learn_workflow(
         Not fitted; a clone is.
     root : dict or None, default=None
         ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
-        in a column of the table: see `ramify.trajectory.Trajectory.rooted`.
+        in a column of the table, and if wanted ``"at"``: see `ramify.trajectory.Trajectory.rooted`.
     end : int or str, optional
         Node or milestone at which the way ends.
     prune : bool, default=False
@@ -313,7 +313,7 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
     """A root as arguments of `Trajectory.rooted`."""
     if "column" not in root:
         return root
-    labels, value = column(table, root["column"]), root["value"]
+    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
     types = import_pandas().api.types
     if types.is_numeric_dtype(labels.dtype) and not types.is_bool_dtype(labels.dtype):
         try:
@@ -323,9 +323,9 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
                 f"The root's value {value!r} in column {root['column']!r} must be a number, as all "
                 "values there are."
             ) from error
-        return {"labels": labels.to_numpy(dtype=np.float64), "value": value}
+        return {"labels": labels.to_numpy(dtype=np.float64), "value": value, "at": at}
     texts = labels.astype(object).map(str, na_action="ignore")
-    return {"labels": texts.to_numpy(), "value": str(value)}
+    return {"labels": texts.to_numpy(), "value": str(value), "at": at}
 
 
 def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:

@@ -39,7 +39,10 @@ def test_the_embedding_is_that_of_python(fitted, simulated):
     found = pd.read_csv(fitted / "embedding.csv", index_col=0)
     np.testing.assert_allclose(found[["ddrtree0", "ddrtree1"]], model.embedding_, atol=1e-9)
     assert found.index.tolist() == simulated["patient"].tolist()
-    assert found["center"].tolist() == model.labels_.tolist()
+    centers = pd.read_csv(fitted / "centers.csv", index_col=0).to_numpy()
+    chosen = np.linalg.norm(centers[found["center"]] - model.embedding_, axis=1)
+    apart = np.linalg.norm(centers - model.embedding_[:, np.newaxis], axis=2)
+    np.testing.assert_allclose(chosen, apart.min(axis=1), atol=1e-9)
 
 
 def test_tables_fit_together(fitted):
@@ -164,7 +167,9 @@ def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, ramify):
     assert "lab1" in err
     assert "--impute median" in err
     assert not (tmp_path / "out").exists()
-    assert ramify("fit", path, "-o", tmp_path / "m", "--id", "patient", "--impute", "median")[0] == 0
+    assert (
+        ramify("fit", path, "-o", tmp_path / "m", "--id", "patient", "--impute", "median")[0] == 0
+    )
     code, out, _ = ramify("fit", path, "-o", tmp_path / "d", "--id", "patient", "--impute", "drop")
     assert code == 0
     assert "3 dropped" in out
@@ -196,7 +201,9 @@ def test_a_folder_that_is_no_result_is_never_replaced(table, tmp_path, ramify):
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "mine"
 
 
-def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(fitted, tmp_path, ramify, monkeypatch):
+def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(
+    fitted, tmp_path, ramify, monkeypatch
+):
     import shutil
 
     out = tmp_path / "out"
@@ -282,7 +289,6 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, ramify):
         (["--adjust", "weight"], "has no column 'weight'"),
         (["--id", "stage"], "must be unique"),
         (["--pca", "50"], "pca"),
-        (["--log1p"], "log1p"),
         (["--n_components", "50"], "n_components=50 must be at most"),
     ],
     ids=lambda value: value[0].lstrip("-") + value[-1] if isinstance(value, list) else "",
@@ -294,6 +300,15 @@ def test_data_errors_are_one_line(given, says, table, tmp_path, ramify):
     assert says in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_values_without_a_logarithm_are_named(tmp_path, ramify):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,-4\n5,7\n")
+    code, _, err = ramify("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--log1p")
+    assert code == 1
+    assert "b" in err
+    assert "-4" in err
+    assert len(err.splitlines()) == 1
 
 
 def test_debug_shows_the_traceback(tmp_path):

@@ -22,8 +22,18 @@ from ramify.metrics import loo_1nn
         ("trends", []),
         ("heatmap", []),
     ],
-    ids=["embedding", "rooted", "sample", "label", "branches", "adjacency", "convergence"]
-    + ["trends", "most trends", "heatmap"],
+    ids=[
+        "embedding",
+        "rooted",
+        "sample",
+        "label",
+        "branches",
+        "adjacency",
+        "convergence",
+        "trends",
+        "most trends",
+        "heatmap",
+    ],
 )
 def test_every_kind_is_drawn(kind, given, fitted, tmp_path, ramify):
     out = tmp_path / "picture.png"

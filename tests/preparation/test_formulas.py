@@ -63,9 +63,7 @@ def test_medians_of_sparse_data_count_their_zeros(rng):
 
 
 def test_logarithms(X):
-    np.testing.assert_allclose(
-        Preparation(log1p=True).fit_transform(X), np.log(1 + X), rtol=1e-14
-    )
+    np.testing.assert_allclose(Preparation(log1p=True).fit_transform(X), np.log(1 + X), rtol=1e-14)
     prepared = Preparation(log1p=True).fit_transform(sparse.csr_array(X * (X > 3)))
     assert sparse.issparse(prepared)
     np.testing.assert_allclose(prepared.toarray(), np.log(1 + X * (X > 3)), rtol=1e-14)
@@ -74,9 +72,7 @@ def test_logarithms(X):
 def test_normal_scores_of_ranks(X):
     X = np.column_stack([X, np.round(X[:, 0])])  # the last with ties
     prepared = Preparation(rank_normalize=True).fit_transform(X)
-    np.testing.assert_allclose(
-        prepared, np.column_stack([slow_scores(x) for x in X.T]), atol=1e-12
-    )
+    np.testing.assert_allclose(prepared, np.column_stack([slow_scores(x) for x in X.T]), atol=1e-12)
 
 
 def test_scores_between_and_beyond_the_training_values():
@@ -120,9 +116,7 @@ def test_all_distinct_values_are_kept_up_to_the_limit(rng):
     X = rng.normal(size=(MAX_KNOTS, 1))
     model = Preparation(rank_normalize=True).fit(X)
     np.testing.assert_array_equal(model.steps_["rank_normalize"].values, np.sort(X[:, 0]))
-    np.testing.assert_array_equal(
-        np.sort(model.transform(X)[:, 0]), blom_scores(X[:, 0])[1]
-    )
+    np.testing.assert_array_equal(np.sort(model.transform(X)[:, 0]), blom_scores(X[:, 0])[1])
 
 
 @pytest.fixture

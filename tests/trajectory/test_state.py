@@ -98,8 +98,21 @@ def wrong(**changes):
         (wrong(estimator={}), "bad.ramify"),
         (lambda state: {k: v for k, v in state.items() if k != "sigma"}, "not as ramify writes it"),
     ],
-    ids=["node", "sample", "kind", "roots", "end", "edges", "flat", "halves", "nan"]
-    + ["points", "scale", "estimator", "missing"],
+    ids=[
+        "node",
+        "sample",
+        "kind",
+        "roots",
+        "end",
+        "edges",
+        "flat",
+        "halves",
+        "nan",
+        "points",
+        "scale",
+        "estimator",
+        "missing",
+    ],
 )
 def test_damaged_states_are_refused(change, says, found, tmp_path):
     write_state(tmp_path / "bad.ramify", change(trajectory_state(found)))

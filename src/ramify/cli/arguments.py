@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,7 +130,11 @@ examples:
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Paragraphs as they are written."""
+    """Paragraphs as they are written, and room for long options."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(100, shutil.get_terminal_size().columns - 2)
+        super().__init__(prog, max_help_position=36, width=width)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -152,30 +157,28 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ramify {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    def command(name: str, help: str, description: str, examples: str) -> argparse.ArgumentParser:
+    for name, add, call, help, description, examples in (
+        ("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
+        ("transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES),
+        ("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
+        ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
+        ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
+        ("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
+        ("completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES),
+    ):
         added = commands.add_parser(
             name,
+            usage=" ".join(f"ramify {name} {call} [options]".split()),
             help=help,
             description=description,
             epilog=examples,
             formatter_class=Help,
             allow_abbrev=False,
         )
-        shared = added.add_argument_group("messages")
-        shared.add_argument("--json", action="store_true", help="print the result as JSON")
-        shared.add_argument("--debug", action="store_true", help="show the traceback of an error")
-        return added
-
-    add_fit(command("fit", "from a table to results, picture and model", FIT, FIT_EXAMPLES))
-    add_transform(
-        command("transform", "place new rows on a fitted graph", TRANSFORM, TRANSFORM_EXAMPLES)
-    )
-    add_plot(command("plot", "draw a result", PLOT, PLOT_EXAMPLES))
-    add_score(command("score", "compare a result with labels", SCORE, SCORE_EXAMPLES))
-    add_info(command("info", "describe a model or a table", INFO, INFO_EXAMPLES))
-    add_demo(command("demo", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES))
-    shell = command("completion", "completion for your shell", COMPLETION, COMPLETION_EXAMPLES)
-    shell.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+        add(added)
+        messages = added.add_argument_group("messages")
+        messages.add_argument("--json", action="store_true", help="print the result as JSON")
+        messages.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 
 
@@ -237,7 +240,8 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
             "heatmap",
         ),
         default="embedding",
-        help="default: %(default)s",
+        metavar="KIND",
+        help="%(choices)s (default: %(default)s)",
     )
     parser.add_argument(
         "--color",
@@ -290,6 +294,13 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Options of `ramify demo`."""
     add_out(parser, "folder to write; an older demo is replaced", default="ramify-demo")
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify completion`."""
+    parser.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="%(choices)s"
+    )
 
 
 def add_out(parser: argparse.ArgumentParser, help: str, **options: Any) -> None:
@@ -346,6 +357,12 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("trajectory")
     group.add_argument(
         "--root", metavar="ROOT", help="T1, node=12, sample=P007, COLUMN=LABEL, or auto"
+    )
+    group.add_argument(
+        "--root-at",
+        choices=("tip", "node"),
+        default="tip",
+        help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
     )
     group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
     group.add_argument(

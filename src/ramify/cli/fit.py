@@ -102,7 +102,7 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             table,
             estimator.set_params(callback=callback),
             preparation,
-            root=parse_root(options.root),
+            root=parse_root(options.root, options.root_at),
             end=parse_node(options.end),
             prune=options.prune,
             reading=reading_of(options),
@@ -255,6 +255,18 @@ def finite(value: Any) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> from ramify.cli.fit import counted
+    >>> counted(1, "fork"), counted(1200, "tip")
+    ('1 fork', '1,200 tips')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def describe(facts: dict[str, Any], out: Path) -> str:
     """The same in a few lines for people."""
     given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
@@ -264,12 +276,12 @@ def describe(facts: dict[str, Any], out: Path) -> str:
     files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
     return (
         f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
-        f"{given['n_annotations']} annotations\n"
+        f"{counted(given['n_annotations'], 'annotation')}\n"
         f"prepared   {', '.join(steps) if steps else 'as they are'}\n"
         f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
         f"{graph['length']:.4g} long in all\n"
-        f"branches   {graph['branches']:,} between {graph['tips']:,} tips and "
-        f"{graph['forks']:,} forks\n"
+        f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
+        f"{counted(graph['forks'], 'fork')}\n"
         f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
         f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
         f"written    {', '.join([*files, RUN])} in {out}/"

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return console.fail(Failure("terminated; nothing was written."), TERMINATED)
     except BrokenPipeError:
         # Whoever read our output has enough of it: `ramify transform ... | head`.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         return 0
     except Exception as error:
         if options.debug:

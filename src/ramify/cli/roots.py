@@ -5,14 +5,14 @@ from typing import Any
 from .console import Usage
 
 
-def parse_root(text: str | None) -> dict[str, Any] | None:
-    """A root as `ramify.workflow.learn_workflow` takes it.
+def parse_root(text: str | None, at: str = "tip") -> dict[str, Any] | None:
+    """A root as `ramify.workflow.learn_workflow` takes it; `at` says where to look for a label.
 
     Examples
     --------
     >>> from ramify.cli.roots import parse_root
     >>> parse_root("T1"), parse_root("node=12"), parse_root("stage=I")
-    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I'})
+    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'tip'})
     """
     if text is None:
         return None
@@ -29,7 +29,7 @@ def parse_root(text: str | None) -> dict[str, Any] | None:
         return {"node": parse_node(value)}
     if kind == "sample":
         return {"sample": value}
-    return {"column": kind, "value": value}
+    return {"column": kind, "value": value, "at": at}
 
 
 def parse_node(text: str | None) -> Any:

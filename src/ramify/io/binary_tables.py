@@ -14,7 +14,9 @@ from ._table import InputError, Table, check_stored, make_table, pandas_for_tabl
 from .frames import table_from_frame
 
 
-def read_parquet(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_parquet(
+    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
+) -> Table:
     """Read a Parquet file; what is a number there is a feature."""
     pandas_for_tables()
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
@@ -34,7 +36,7 @@ def read_parquet(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table
     if type(frame.index) is not pandas_for_tables().RangeIndex:
         name = frame.index.name
         frame = frame.reset_index(names="" if name is None else str(name))
-    return table_from_frame(frame, str(path), id=id, exclude=exclude, typed=True)
+    return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
 
 
 def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:

@@ -12,6 +12,7 @@ from ._table import (
     check_known,
     check_unique,
     id_names,
+    listed,
     make_table,
     pandas_for_tables,
 )
@@ -55,9 +56,15 @@ MEANT_AS_NUMBER = re.compile(
 
 
 def table_from_frame(
-    frame: Any, source: str, *, id: str | None, exclude: Sequence[str], typed: bool
+    frame: Any,
+    source: str,
+    *,
+    id: str | None,
+    exclude: Sequence[str],
+    features: Sequence[str] | None = None,
+    typed: bool,
 ) -> Table:
-    """Numbers are features, everything else is an annotation.
+    """Numbers are features, everything else is an annotation; or these are the features.
 
     `typed` says that the file declares types, so that digits stored as text are text on purpose.
     """
@@ -71,7 +78,7 @@ def table_from_frame(
     if id is not None:
         samples = id_names(frame[id], id, source)
         frame = frame.drop(columns=id)
-    left_out = set(exclude)
+    left_out = set(exclude) if features is None else set(frame.columns) - set(features)
     columns: dict[str, Any] = {}
     annotations: dict[str, Any] = {}
     for name in frame.columns:
@@ -80,6 +87,12 @@ def table_from_frame(
             annotations[name] = frame[name]
         else:
             columns[name] = numbers
+    missing = [name for name in features or () if name not in columns]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
+            f"numbers: {listed(missing, 10)}; add them."
+        )
     if not columns and len(frame):
         raise InputError(
             f"{source} has no numeric column to learn from: "
@@ -87,12 +100,10 @@ def table_from_frame(
             "write measurements as plain numbers, or exclude fewer columns."
         )
     X = np.empty((len(frame), len(columns)))
-    features = list(columns)
-    for j, name in enumerate(features):
+    found = list(columns)
+    for j, name in enumerate(found):
         X[:, j] = columns.pop(name)
-    return make_table(
-        X, features, samples, pandas.DataFrame(annotations, index=frame.index), source
-    )
+    return make_table(X, found, samples, pandas.DataFrame(annotations, index=frame.index), source)
 
 
 def is_unnamed(name: str) -> bool:
