@@ -21,9 +21,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` has written.
 
     A file from a stranger can do no harm: it holds numbers and text, nothing in it is
-    executed, no more memory is taken than it has bytes (but for a kernel matrix or components that
-    are computed again), and what it says is checked before it is used. Files of all earlier
-    versions of ramify can be read.
+    executed, and what it says is checked before it is used or memory is taken for it
+    (docs/model-files.md). Files of all earlier versions of ramify can be read.
 
     Parameters
     ----------
