@@ -143,6 +143,7 @@ def test_any_column_can_be_chosen_to_name_the_samples(table_of):
         ("a,b\n1,2\n1,2,3\n", {}, "line 3 of .* has 3 values, but the header names 2 columns"),
         ('a,b\n1,2\n"x\ny",2,3\n', {}, "line 4 of .* has 3 values"),
         ('a,b\n1,"2\n3,4\n', {}, "cannot be read as a table .* quotation mark without its partner"),
+        ('"a,b\n' + "1,2\n" * 50000, {}, "field limit.*quotation mark without its partner"),
         ("a,b\nx,y\n", {}, "has no numeric column to learn from: its 2 columns are annotations"),
         ("a,b\n1,2\n", {"exclude": ["a", "b"]}, "has no numeric column to learn from"),
         ("a,b\n1,2\n3,inf\n", {}, "has infinite values in 'b', the first for sample '1'"),
@@ -154,6 +155,7 @@ def test_any_column_can_be_chosen_to_name_the_samples(table_of):
         ("a,b\n1,2\n", {"use_rep": "X_pca"}, "use_rep='X_pca' is for AnnData files"),
         ("a,b\n1,2\n", {"layer": "counts"}, "layer='counts' is for AnnData files"),
     ],
+    ids=lambda value: value[:20].replace("\n", "/") if isinstance(value, str) else "",
 )
 def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
     with pytest.raises(InputError, match=message):
