@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from ramify import Preparation
+from ramify.preparation.products import centred_product
 from ramify.preparation.ranks import MAX_KNOTS, blom_scores
 
 
@@ -63,9 +64,7 @@ def test_medians_of_sparse_data_count_their_zeros(rng):
 
 
 def test_logarithms(X):
-    np.testing.assert_allclose(
-        Preparation(log1p=True).fit_transform(X), np.log(1 + X), rtol=1e-14
-    )
+    np.testing.assert_allclose(Preparation(log1p=True).fit_transform(X), np.log(1 + X), rtol=1e-14)
     prepared = Preparation(log1p=True).fit_transform(sparse.csr_array(X * (X > 3)))
     assert sparse.issparse(prepared)
     np.testing.assert_allclose(prepared.toarray(), np.log(1 + X * (X > 3)), rtol=1e-14)
@@ -74,9 +73,7 @@ def test_logarithms(X):
 def test_normal_scores_of_ranks(X):
     X = np.column_stack([X, np.round(X[:, 0])])  # the last with ties
     prepared = Preparation(rank_normalize=True).fit_transform(X)
-    np.testing.assert_allclose(
-        prepared, np.column_stack([slow_scores(x) for x in X.T]), atol=1e-12
-    )
+    np.testing.assert_allclose(prepared, np.column_stack([slow_scores(x) for x in X.T]), atol=1e-12)
 
 
 def test_scores_between_and_beyond_the_training_values():
@@ -120,9 +117,7 @@ def test_all_distinct_values_are_kept_up_to_the_limit(rng):
     X = rng.normal(size=(MAX_KNOTS, 1))
     model = Preparation(rank_normalize=True).fit(X)
     np.testing.assert_array_equal(model.steps_["rank_normalize"].values, np.sort(X[:, 0]))
-    np.testing.assert_array_equal(
-        np.sort(model.transform(X)[:, 0]), blom_scores(X[:, 0])[1]
-    )
+    np.testing.assert_array_equal(np.sort(model.transform(X)[:, 0]), blom_scores(X[:, 0])[1])
 
 
 @pytest.fixture
@@ -288,3 +283,29 @@ def test_sparse_data_become_dense_where_they_must(X, clinic, options):
     found = model.fit_transform(sparse.csr_array(X), covariates=clinic)
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, dense)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("shape", "limit"),
+    [((40, 60), 60), ((40, 60), 40), ((60, 40), 20)],
+    ids=["features", "samples", "iteration"],
+)
+def test_large_data_take_other_ways_to_the_same_components(
+    container, shape, limit, rng, monkeypatch
+):
+    X = rng.normal(size=shape) * np.linspace(1, 3, shape[1]) * (rng.random(shape) < 0.5) + 0.0
+    X[:, -1] = X[:, 0]
+    expected = PCA(4).fit_transform(X)
+    monkeypatch.setattr("ramify.rows.MAX_COPIED", 0)
+    monkeypatch.setattr("ramify.preparation.steps.MAX_DECOMPOSED", limit)
+    model = Preparation(pca=4)
+    found = model.fit_transform(container(X))
+    np.testing.assert_allclose(up_to_sign(found, expected), expected, atol=1e-8)
+    W = model.steps_["pca"].components
+    np.testing.assert_allclose(W @ W.T, np.eye(4), atol=1e-10)
+
+
+def test_rows_times_a_matrix(rng):
+    X, center, W = rng.normal(size=(7, 5)), rng.normal(size=5), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(centred_product(X, center, W), (X - center) @ W, atol=1e-14)

@@ -94,9 +94,9 @@ def test_many_rows_are_worked_on_in_blocks(pca, monkeypatch):
     in_blocks = sparse_model.transform(counts)
     monkeypatch.undo()
     at_once = sparse_model.transform(counts)
-    np.testing.assert_array_equal(*(
-        found.toarray() if sparse.issparse(found) else found for found in (in_blocks, at_once)
-    ))
+    np.testing.assert_array_equal(
+        *(found.toarray() if sparse.issparse(found) else found for found in (in_blocks, at_once))
+    )
 
 
 def test_sparse_rows_do_not_depend_on_the_others(rng):
