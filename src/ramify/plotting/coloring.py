@@ -260,8 +260,7 @@ def numbers(values: Any, name: str, cmap: Any, center: float | None, parameter: 
 def categories(values: Any, declared: Any, name: str, palette: Any) -> Coloring:
     """Categories in order, each with a colour; the smallest of too many share one."""
     missing = is_missing(values)
-    # By text, so that 1 and "1" are one category and any mixture can be sorted.
-    texts = [as_text(value) for value in values[~missing]]
+    texts = as_texts(values[~missing].tolist())
     if declared is None:
         labels = sorted(set(texts), key=natural)
     else:
@@ -284,8 +283,19 @@ def categories(values: Any, declared: Any, name: str, palette: Any) -> Coloring:
     return Coloring("category", codes, name, tuple(labels), rgba, markers)
 
 
+def as_texts(values: list[Any]) -> list[str]:
+    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return values
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        names = {value: as_text(value) for value in set(values)}  # few of many
+        return [names[value] for value in values]
+    return [as_text(value) for value in values]
+
+
 def as_text(value: Any) -> str:
-    """The name of a category; that of a whole number has no decimals."""
+    """The name of one category."""
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 

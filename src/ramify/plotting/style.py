@@ -196,7 +196,7 @@ def add_legend(
     if beside_cube:
         drawn.set_in_layout(False)
         width = drawn.get_window_extent().width / ax.figure.bbox.width
-        engine.set(rect=(0, 0, 1 - min(width + 0.08, 0.6), 1))
+        engine.set(rect=(0, 0, 1 - min(width + 0.1, 0.6), 1))
     return drawn
 
 
