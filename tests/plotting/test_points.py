@@ -74,7 +74,7 @@ def test_equal_points_can_be_binned(monkeypatch, n_columns):
 def test_a_cube_shows_some_of_many_points(rng, monkeypatch):
     monkeypatch.setattr(points, "MOST_3D_POINTS", 20)
     ax = plot_embedding(rng.normal(size=(50, 3)), dims=3)
-    assert [text.get_text() for text in ax.texts] == ["20 of 50 samples drawn"]
+    assert ax.get_title(loc="left") == "20 of 50 samples drawn"
 
 
 def test_points_are_smaller_the_more_there_are_and_in_smaller_axes():
