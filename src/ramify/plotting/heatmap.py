@@ -165,7 +165,7 @@ def name_rows(ax: Any, found: WayTrends) -> None:
     step = int(np.ceil(LEAST_FONT / (0.95 * row_height)))
     rows = range(0, n_features, step)
     missing = np.isnan(found.values).all(axis=1)
-    remark = np.where(missing, " (missing)", np.where(found.is_flat, " (constant)", ""))
+    remark = np.where(missing, " (no trend)", np.where(found.is_flat, " (constant)", ""))
     names = [f"{plain(found.features[k])}{remark[k]}" for k in rows]
     size = float(np.clip(0.9 * step * row_height, LEAST_FONT, USUAL_FONT))
     ax.set_yticks([k + 0.5 for k in rows], names, fontsize=size)

@@ -168,7 +168,7 @@ def draw_curve(ax: Any, curve: list[Floats], color: Any) -> None:
     """Curve and band of one branch, in two pieces if time turns back on it."""
     time, mean, lower, upper = curve
     turn = int(np.argmax(time))
-    for piece in (slice(None, turn + 1), slice(turn, None)):
+    for piece in (slice(None, turn + 1), slice(turn + 1, None)):
         if len(time[piece]) > 1:
             ax.fill_between(time[piece], lower[piece], upper[piece], color=color, alpha=0.25, lw=0)
             ax.plot(time[piece], mean[piece], color=color, linewidth=1.8)
