@@ -58,7 +58,17 @@ def test_the_strip_shows_the_branches_of_the_way():
     assert [patch.get_width() for patch in ax.patches] == pytest.approx(
         path.branch_table_.length[way].tolist()
     )
-    assert [text.get_text() for text in ax.texts] == way
+    (names,) = ax.child_axes
+    assert [label.get_text() for label in names.get_xticklabels()] == way
+
+
+def test_a_title_is_above_the_names_of_the_branches():
+    path = scenes.tree(60)
+    ax = plot_heatmap(path, scenes.waves(path, 3))
+    ax.set_title("title")
+    ax.figure.canvas.draw()
+    names = [label.get_window_extent() for label in ax.child_axes[0].get_xticklabels()]
+    assert ax.title.get_window_extent().y0 > max(box.y1 for box in names)
 
 
 def test_two_hundred_features_stay_readable():
