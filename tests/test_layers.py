@@ -26,6 +26,7 @@ LAYERS = [
     "metrics",
     "trajectory",
     "plotting",
+    "scverse",
     "cli",
 ]
 PACKAGE = Path(ramify.__file__).parent

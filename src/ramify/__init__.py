@@ -9,7 +9,8 @@ Three estimators with the scikit-learn interface:
 `select` chooses their parameters by samples that were left out, scored by
 `held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an answer: order, branches,
 trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds
-the sets of graphs to choose from.
+the sets of graphs to choose from. `ramify.tl` and `ramify.pl` do the same on AnnData objects, as
+scanpy does.
 """
 
 import importlib
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from . import datasets, metrics, structures, trajectory
     from .estimators import SPL, DDRTree, DRTree
     from .model_selection import held_out_log_likelihood, select
+    from .scverse import pl, tl
 
 __version__ = "0.1.0"
 
@@ -30,17 +32,22 @@ __all__ = [
     "datasets",
     "held_out_log_likelihood",
     "metrics",
+    "pl",
     "select",
     "structures",
+    "tl",
     "trajectory",
 ]
-SUBPACKAGES = {"datasets", "metrics", "structures", "trajectory"}
+SUBPACKAGES = {name: name for name in ("datasets", "metrics", "structures", "trajectory")} | {
+    "pl": "scverse.pl",
+    "tl": "scverse.tl",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, and scikit-learn with it, when it is first used."""
     if name in SUBPACKAGES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{SUBPACKAGES[name]}")
     if name in __all__:
         from . import estimators, model_selection
 
