@@ -14,7 +14,7 @@ from ..trajectory.checks import listed
 
 def check_adata(adata: Any, name: str = "adata") -> None:
     """An AnnData object in memory."""
-    anndata = import_extra("anndata", "ramify.tl and ramify.pl", "anndata")
+    anndata = import_extra("anndata", "work on AnnData objects", "anndata")
     if not isinstance(adata, anndata.AnnData):
         raise TypeError(
             f"{name} is of type {type(adata).__name__} but must be an AnnData object; make one "

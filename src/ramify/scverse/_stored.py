@@ -14,6 +14,8 @@ from ._keys import PLACED, UNS, keys_of
 METHODS = ("ddrtree", "drtree", "spl")
 # Stands for None, which files of older versions of AnnData cannot hold.
 NONE = "None"
+# A method of Trajectory and its arguments, with the name of a column for labels.
+Step = tuple[str, dict[str, Any]]
 
 
 def storable(value: Any) -> Any:
@@ -129,14 +131,14 @@ def trajectory_from(
     return trajectory.rooted(node=[int(node) for node in left[PLACED.roots]], end=end)
 
 
-def stored_steps(entry: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def stored_steps(entry: dict[str, Any]) -> list[Step]:
     """Calls of methods of `Trajectory` that led from the learned graph to the stored one."""
     numbered = entry.get(UNS.trajectory, {}).get(PLACED.steps, {})
     steps = [restored(numbered[number]) for number in sorted(numbered)]
     return [(step.pop("call"), step) for step in steps]
 
 
-def numbered_steps(steps: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+def numbered_steps(steps: list[Step]) -> dict[str, Any]:
     """The same for `uns`, which keeps no order."""
     return {str(k): {"call": call, **storable(given)} for k, (call, given) in enumerate(steps)}
 
@@ -150,9 +152,7 @@ def follow(adata: Any, trajectory: Trajectory, steps: Any) -> Trajectory:
     return trajectory
 
 
-def trajectory_entry(
-    trajectory: Trajectory, steps: list[tuple[str, dict[str, Any]]], end: int | None
-) -> dict[str, Any]:
+def trajectory_entry(trajectory: Trajectory, steps: list[Step], end: int | None) -> dict[str, Any]:
     """A trajectory for `uns`."""
     entry = {
         PLACED.nodes: trajectory.nodes_,

@@ -1,4 +1,5 @@
 """Which genes change along the graph."""
+# ruff: noqa: PT028 (a tool with this name, no test)
 
 from typing import Any
 

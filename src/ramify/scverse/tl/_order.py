@@ -10,6 +10,7 @@ from ...trajectory.checks import listed
 from .._adata import Results, check_adata, column_of, write
 from .._keys import UNS, keys_of
 from .._stored import (
+    Step,
     find_key,
     follow,
     learned_trajectory,
@@ -18,6 +19,7 @@ from .._stored import (
     without,
 )
 
+# They come before the root, in whichever order the tools are called.
 REDUCING = ("prune", "merge")
 
 
@@ -112,7 +114,8 @@ def branches(
 
     Branches are the ways between milestones: tips T1, T2, …, forks F1, F2, …, and a root
     elsewhere, R1. They are named by their two ends, the one nearer to the root first. Each call
-    starts from the whole graph: without arguments it brings pruned branches back.
+    starts from the whole graph: without arguments it brings pruned branches back. A root that was
+    chosen by a type of cells is chosen again.
 
     Parameters
     ----------
@@ -165,7 +168,8 @@ def branches(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    steps = [step for step in stored_steps(adata.uns[key]) if step[0] not in REDUCING]
+    before = stored_steps(adata.uns[key])
+    steps = []
     given = {"min_length": min_length, "min_samples": min_samples, "tips": tips}
     given = {name: value for name, value in given.items() if value is not None}
     if prune or given:
@@ -173,7 +177,27 @@ def branches(
     if n_branches is not None:
         steps.append(("merge", {"n_branches": n_branches}))
     trajectory = follow(adata, learned_trajectory(adata, key), steps)
-    return _write(adata, key, trajectory, steps, copy)
+    rooted = [step for step in before if step[0] not in REDUCING]
+    check_root_stays(rooted, trajectory, is_same=steps + rooted == before)
+    return _write(adata, key, follow(adata, trajectory, rooted), steps + rooted, copy)
+
+
+def check_root_stays(rooted: list[Step], trajectory: Trajectory, *, is_same: bool) -> None:
+    """Nodes that were the root or the end before are nodes of the new graph."""
+    for _, given in rooted:
+        for name in ("node", "end"):
+            for node in np.atleast_1d(given.get(name, [])).tolist():
+                if isinstance(node, str) and node not in trajectory.milestones_.index:
+                    raise ValueError(
+                        f"{node}, the {'root' if name == 'node' else 'end'} of pseudotime, would "
+                        "be cut off; choose another with ramify.tl.pseudotime, or cut off less."
+                    )
+                if not isinstance(node, str) and not is_same:
+                    raise ValueError(
+                        f"Node {node} was named to ramify.tl.pseudotime by its number, which "
+                        "changes with the branches; call it with the name of a milestone or cell, "
+                        "or call ramify.tl.branches first."
+                    )
 
 
 def root_arguments(root: Any, adata: Any, trajectory: Trajectory, at: str) -> dict[str, Any]:
@@ -212,7 +236,7 @@ def _write(
     adata: Any,
     key: str,
     trajectory: Trajectory,
-    steps: list[tuple[str, dict[str, Any]]],
+    steps: list[Step],
     copy: bool,
 ) -> Any:
     keys, entry = keys_of(key), adata.uns[key]
