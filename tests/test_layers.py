@@ -25,6 +25,7 @@ LAYERS = [
     "model_selection",
     "metrics",
     "trajectory",
+    "loading",
     "plotting",
     "scverse",
     "cli",

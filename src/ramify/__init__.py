@@ -7,10 +7,10 @@ Three estimators with the scikit-learn interface:
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
 
 `select` chooses their parameters by samples that were left out, scored by
-`held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an answer: order, branches,
-trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds
-the sets of graphs to choose from. `ramify.tl` and `ramify.pl` do the same on AnnData objects, as
-scanpy does.
+`held_out_log_likelihood`, and `load` reads a model that its `save` has written.
+`ramify.trajectory` leads from a tree to an answer: order, branches, trends, support.
+`ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds the sets of
+graphs to choose from. `ramify.tl` and `ramify.pl` do all this on AnnData objects, as scanpy does.
 """
 
 import importlib
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, metrics, structures, trajectory
     from .estimators import SPL, DDRTree, DRTree
+    from .loading import load
     from .model_selection import held_out_log_likelihood, select
     from .scverse import pl, tl
 
@@ -31,6 +32,7 @@ __all__ = [
     "__version__",
     "datasets",
     "held_out_log_likelihood",
+    "load",
     "metrics",
     "pl",
     "select",
@@ -49,9 +51,10 @@ def __getattr__(name: str) -> Any:
     if name in SUBPACKAGES:
         return importlib.import_module(f"{__name__}.{SUBPACKAGES[name]}")
     if name in __all__:
-        from . import estimators, model_selection
+        from . import estimators, loading, model_selection
 
-        return getattr(estimators if hasattr(estimators, name) else model_selection, name)
+        homes = (estimators, model_selection, loading)
+        return next(getattr(home, name) for home in homes if hasattr(home, name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
