@@ -152,7 +152,7 @@ def test_a_root_or_end_is_not_cut_off(learned):
         ramify.tl.branches(learned, n_branches=1)
     ramify.tl.pseudotime(learned, root=7)
     ramify.tl.branches(learned)
-    with pytest.raises(ValueError, match="Node 7 was named to ramify.tl.pseudotime by its number"):
+    with pytest.raises(ValueError, match=r"Node 7 was named to ramify.tl.pseudotime by its number"):
         ramify.tl.branches(learned, n_branches=1)
 
 
@@ -182,3 +182,18 @@ def test_bootstrap_notices_other_cells_values_and_labels(learned):
     learned.obs["day"] = np.where(latest, "0", "later")
     with pytest.raises(ValueError, match=r"labels .* have changed; call ramify\.tl\.pseudotime"):
         ramify.tl.bootstrap(learned, n_resamples=2)
+
+
+def test_what_no_file_can_keep_is_refused_before_the_fit(adata):
+    with pytest.raises(ValueError, match="kernel is a callable, which a file cannot keep"):
+        ramify.tl.ddrtree(adata, kernel=lambda a, b: a @ b.T)
+    assert not adata.uns
+
+
+def test_a_damaged_model_names_the_call(learned):
+    learned.uns["ddrtree"]["model"]["fitted"]["mean_"] = np.zeros(2)
+    with pytest.raises(ValueError, match=r"\['model'\] has .* call ramify\.tl\.ddrtree again"):
+        ramify.tl.bootstrap(learned, n_resamples=2)
+    del learned.uns["ddrtree"]["model"]
+    with pytest.raises(KeyError, match=r"has no 'model'; call ramify\.tl\.ddrtree again"):
+        ramify.tl.place(simulated_cells(30), learned)

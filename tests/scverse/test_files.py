@@ -59,10 +59,14 @@ def analysed(request):
     return adata, method
 
 
-@pytest.mark.parametrize("kind", list(FORMATS))
-def test_round_trip_keeps_every_slot(analysed, kind, tmp_path):
-    adata, method = analysed
-    again = read_again(adata, kind, tmp_path)
+@pytest.fixture(scope="module", params=list(FORMATS))
+def reread(request, analysed, tmp_path_factory):
+    """What was written, and what a file made of it."""
+    return *analysed, read_again(analysed[0], request.param, tmp_path_factory.mktemp("cells"))
+
+
+def test_round_trip_keeps_every_slot(reread):
+    adata, method, again = reread
     assert_same(adata.uns[method], again.uns[method])
     pd.testing.assert_frame_equal(adata.obs, again.obs, check_categorical=False, check_dtype=False)
     pd.testing.assert_frame_equal(adata.var, again.var)
@@ -71,10 +75,8 @@ def test_round_trip_keeps_every_slot(analysed, kind, tmp_path):
     assert again.obs[branch].cat.categories.tolist() == adata.obs[branch].cat.categories.tolist()
 
 
-@pytest.mark.parametrize("kind", list(FORMATS))
-def test_every_tool_goes_on_from_a_file(analysed, kind, tmp_path):
-    adata, method = analysed
-    reference = read_again(adata, kind, tmp_path)
+def test_every_tool_goes_on_from_a_file(reread):
+    adata, method, reference = reread
     again = reference.copy()
     ramify.tl.bootstrap(again, n_resamples=2)
     assert_same(adata.uns[method]["support"], again.uns[method]["support"])

@@ -81,17 +81,15 @@ def checked(values: Any, name: str, adata: Any) -> Matrix:
             "the others."
         )
     entries = values.data if sparse.issparse(values) else values
-    # A sum is finite only if all of it is; large values may overflow, so look again.
-    if entries.dtype.kind == "f" and not np.isfinite(entries.sum(dtype=np.float64)):
+    # Without an array of truth values for each entry.
+    if entries.size and not np.isfinite([entries.min(), entries.max()]).all():
         wrong = sparse.coo_array(values)
-        first = np.flatnonzero(~np.isfinite(wrong.data))
-        if len(first):
-            cell = adata.obs_names[wrong.row[first[0]]]
-            raise ValueError(
-                f"{name} is {wrong.data[first[0]]} in cell {cell!r}, column "
-                f"{wrong.col[first[0]]}, but every value must be finite; drop such cells or "
-                "replace such values first."
-            )
+        first = np.flatnonzero(~np.isfinite(wrong.data))[0]
+        raise ValueError(
+            f"{name} is {wrong.data[first]} in cell {adata.obs_names[wrong.row[first]]!r}, column "
+            f"{wrong.col[first]}, but every value must be finite; drop such cells or replace such "
+            "values first."
+        )
     return np.asarray(values) if isinstance(values, np.ndarray) else values
 
 

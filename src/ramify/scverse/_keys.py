@@ -69,6 +69,7 @@ class Entries:
     objective_history: str = "objective_history"
     n_iter: str = "n_iter"
     converged: str = "converged"
+    model: str = "model"  # the fitted estimator (`ramify.estimators._files.estimator_state`)
     trajectory: str = "trajectory"  # graph and root as pseudotime and branches left them
     milestones: str = "milestones"  # tables
     branches: str = "branches"

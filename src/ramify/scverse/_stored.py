@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..estimators._files import estimator_from_state
+from ..io import Unsound
 from ..trajectory import Trajectory
 from ..trajectory.checks import listed
 from ._keys import PLACED, UNS, keys_of
@@ -98,6 +100,26 @@ def cells(adata: Any, key: str) -> Any:
             f"ramify.tl.{adata.uns[key][UNS.method]} again."
         )
     return adata.obsm[name]
+
+
+def in_units_of_data(model: Any, embedding: Any) -> Any:
+    """Coordinates in the learned space; SPL's, the posterior mean, as those of the skeleton."""
+    if getattr(model, "skeleton_", None) is None or model.gamma_ == 0:
+        return embedding
+    longer = embedding.astype(np.float64) * (model.gamma_ + 1) / model.gamma_
+    return longer.astype(embedding.dtype)
+
+
+def stored_model(adata: Any, key: str) -> Any:
+    """The fitted estimator."""
+    entry = adata.uns[key]
+    again = f"call ramify.tl.{entry[UNS.method]} again"
+    if UNS.model not in entry:
+        raise KeyError(f"adata.uns[{key!r}] has no {UNS.model!r}; {again}.")
+    try:
+        return estimator_from_state(restored(entry[UNS.model]))
+    except Unsound as error:
+        raise ValueError(f"adata.uns[{key!r}][{UNS.model!r}] {error}; {again}.") from error
 
 
 def learned_trajectory(adata: Any, key: str) -> Trajectory:

@@ -8,8 +8,18 @@ from ..._compat import import_pandas
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
-from .._stored import find_key, follow, stored_steps, stored_trajectory
-from ._fit import SAME, fit_again
+from .._stored import (
+    cells,
+    find_key,
+    follow,
+    in_units_of_data,
+    stored_model,
+    stored_steps,
+    stored_trajectory,
+)
+
+# Of the size of coordinates or times: what rounding to single precision may cost.
+SAME = 1e-6
 
 
 def bootstrap(
@@ -86,15 +96,21 @@ def bootstrap(
     key = find_key(adata, key)
     entry, keys = adata.uns[key], keys_of(key)
     X = representation(adata, entry[UNS.use_rep], entry.get(UNS.layer))[0]
-    model = fit_again(adata, key)
+    model = stored_model(adata, key)
+    if len(model.embedding_) != adata.n_obs or not is_close(
+        in_units_of_data(model, np.asarray(model.transform(X))), cells(adata, key)
+    ):
+        raise ValueError(
+            f"adata does not hold the cells or values any more that {key!r} was learned from; call "
+            f"ramify.tl.{entry[UNS.method]} again."
+        )
     trajectory = Trajectory.from_estimator(
         model,
         structure=entry.get(UNS.structure),
         names=np.asarray(adata.obs_names, dtype=object),
     )
     trajectory = follow(adata, trajectory, stored_steps(entry))
-    before = stored_trajectory(adata, key).pseudotime_
-    if not np.allclose(trajectory.pseudotime_, before, atol=SAME * before.max()):
+    if not is_close(trajectory.pseudotime_, stored_trajectory(adata, key).pseudotime_):
         raise ValueError(
             f"The root or the branches of {key!r} would be others now, as the labels that the root "
             "was chosen by have changed; call ramify.tl.pseudotime again."
@@ -133,3 +149,8 @@ def bootstrap(
         uns={key: {**entry, UNS.support: support}},
     )
     return write(adata, results, copy)
+
+
+def is_close(one: Any, other: Any) -> bool:
+    """Whether coordinates or times agree, but for rounding."""
+    return np.allclose(one, other, rtol=0, atol=SAME * float(np.abs(other).max()))

@@ -8,20 +8,20 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ...estimators import SPL, DDRTree, DRTree
+from ...estimators._files import estimator_state
+from ...estimators._parameters import parameters_state
 from ...graph import adjacency
 from ...trajectory.checks import listed
 from ...trajectory.models import graph_of_model
 from .._adata import Results, check_adata, check_key, representation, write
 from .._keys import UNS, keys_of
-from .._stored import cells, is_fit, restored, storable
+from .._stored import in_units_of_data, is_fit, storable
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
 
 ESTIMATORS = {"ddrtree": DDRTree, "drtree": DRTree, "spl": SPL}
 # They say how to run, not what; the result does not depend on them.
-NOT_STORED = ("n_jobs", "verbose", "callback")
-# A fit from the same values agrees with the first one to this part of its size.
-SAME = 1e-6
+NOT_STORED = ("n_jobs", "verbose")
 
 
 def takes_parameters_of(estimator: type) -> Callable[[Tool], Tool]:
@@ -69,7 +69,8 @@ def ddrtree(
         Write to a copy and return it.
     **params
         Parameters of `ramify.DDRTree` by their names. A tree with many branches needs more
-        components than the two that are drawn: set ``n_components``.
+        components than the two that are drawn: set ``n_components``. A callable kernel and
+        structures of your own classes are refused, as no file could keep them.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def ddrtree(
     - ``obsm["X_{key}"]``: the cells in the learned space;
     - ``uns[key]``: "method"; "params" (None as the word), "use_rep", "layer" if given; "centers",
       the nodes, and "tree", their sparse adjacency matrix; "sigma"; "objective_history", "n_iter"
-      and "converged"; "model", what `place` needs.
+      and "converged"; "model", the fitted estimator, for `place` and `bootstrap`.
 
     What other tools had written under that name is removed.
 
@@ -188,7 +189,8 @@ def spl(
 
     - ``obsm["X_{key}"]``: the skeleton, in units of the data;
     - ``uns[key]``: as `ddrtree`, without "sigma"; "centers" are the cells, "tree" is the structure,
-      and "graph" holds the learned weights between cells.
+      and "graph" holds the learned weights between cells. "model" includes a copy of the data, to
+      which new cells are tied.
 
     What other tools had written under that name is removed.
 
@@ -221,6 +223,7 @@ def _fit(
     X, source = representation(adata, use_rep, layer)
     model = make_estimator(method, params)
     model.set_params(random_state=as_seed(random_state))
+    params = parameters_state(model)  # refuses before the fit what no file can keep
     model.fit(X)
     nodes, edges, _ = graph_of_model(model, structure)
     embedding = in_units_of_data(model, model.embedding_)
@@ -228,9 +231,7 @@ def _fit(
     keys = keys_of(key_added)
     entry = {
         UNS.method: method,
-        UNS.params: storable(
-            {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_STORED}
-        ),
+        UNS.params: storable({k: v for k, v in params.items() if k not in NOT_STORED}),
         UNS.use_rep: source,
         # The skeleton's nodes are the cells, to the last digit.
         UNS.centers: nodes if is_tree else embedding.astype(np.float64),
@@ -238,6 +239,7 @@ def _fit(
         UNS.objective_history: model.objective_history_,
         UNS.n_iter: int(model.n_iter_),
         UNS.converged: bool(model.converged_),
+        UNS.model: storable(estimator_state(model)),
     }
     if layer is not None:
         entry[UNS.layer] = layer
@@ -255,30 +257,6 @@ def _fit(
         stale_uns=(keys.branch_colors,),
     )
     return write(adata, results, copy)
-
-
-def in_units_of_data(model: Any, embedding: Any) -> Any:
-    """Coordinates in the learned space; SPL's, the posterior mean, as those of the skeleton."""
-    if getattr(model, "skeleton_", None) is None or model.gamma_ == 0:
-        return embedding
-    longer = embedding.astype(np.float64) * (model.gamma_ + 1) / model.gamma_
-    return longer.astype(embedding.dtype)
-
-
-def fit_again(adata: Any, key: str) -> Any:
-    """The fitted estimator, from the same values and the same seed as before."""
-    entry = adata.uns[key]
-    X = representation(adata, entry[UNS.use_rep], entry.get(UNS.layer))[0]
-    model = make_estimator(entry[UNS.method], restored(entry[UNS.params])).fit(X)
-    found, before = in_units_of_data(model, model.embedding_), cells(adata, key)
-    if found.shape != before.shape or not np.allclose(
-        found, before, atol=SAME * np.abs(found).max()
-    ):
-        raise ValueError(
-            f"adata does not hold the cells or values any more that tree {key!r} was learned from; "
-            f"call ramify.tl.{entry[UNS.method]} again."
-        )
-    return model
 
 
 def check_free(adata: Any, key: str) -> None:

@@ -8,8 +8,8 @@ from ..._typing import Floats, Matrix
 from ...trajectory.checks import listed
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
-from .._stored import find_key, trajectory_from, without
-from ._fit import check_free, fit_again, in_units_of_data
+from .._stored import find_key, in_units_of_data, stored_model, trajectory_from, without
+from ._fit import check_free
 from ._order import order_columns
 
 # Coordinates of a PCA that agree to this part of their size are of that PCA.
@@ -34,7 +34,7 @@ def place(
     adata : AnnData
         The new cells, prepared (normalised, logarithms taken, scaled) as the reference was.
     reference : AnnData
-        With results of `ddrtree`, `drtree` or `spl`, and the cells they were learned from.
+        With results of `ddrtree`, `drtree` or `spl`; its cells are needed only to check a PCA.
     key : str or None, default=None
         Name of the results in the reference, and in ``adata``; None: the only ones.
     use_rep : str or None, default=None
@@ -77,7 +77,7 @@ def place(
     check_free(adata, key)
     entry, keys = reference.uns[key], keys_of(key)
     X = new_rows(adata, reference, entry, use_rep, layer)
-    model = fit_again(reference, key)
+    model = stored_model(reference, key)
     embedding = in_units_of_data(model, np.asarray(model.transform(X)))
     trajectory = trajectory_from(entry, embedding, adata.obs_names)
     columns = order_columns(
