@@ -62,7 +62,7 @@ def run_demo(out: Path) -> None:
     from .graph import count_branches
     from .io import write_table
 
-    plt, plot_tree = import_plotting()
+    plt, plot_embedding = import_plotting()
     out.mkdir(parents=True, exist_ok=True)
     table = load_breast_cancer()
     X = StandardScaler().fit_transform(table.data)
@@ -97,7 +97,7 @@ def run_demo(out: Path) -> None:
         ["source", "target", "length"],
         zip(edges.row, edges.col, lengths, strict=True),
     )
-    ax = plot_tree(model.embedding_, model.centers_, model.tree_, labels=diagnosis)
+    ax = plot_embedding(model, color=diagnosis, color_name="diagnosis")
     ax.set_title(f"DDRTree of {len(X)} breast tumours, {X.shape[1]} standardised measurements")
     ax.figure.savefig(out / "tree.png", dpi=150)
     plt.close(ax.figure)
@@ -124,12 +124,12 @@ def import_plotting() -> tuple[Any, Any]:
         matplotlib.use("agg")
         from matplotlib import pyplot
 
-        from .plotting import plot_tree
+        from .plotting import plot_embedding
     except ImportError as error:
         raise ImportError(
             "the picture needs matplotlib; run: pip install 'ramify[plot]'"
         ) from error
-    return pyplot, plot_tree
+    return pyplot, plot_embedding
 
 
 if __name__ == "__main__":

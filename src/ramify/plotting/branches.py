@@ -1,0 +1,106 @@
+"""What pictures of a trajectory share: colours of its branches, and names of its milestones."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib import patheffects
+
+from .._typing import Floats
+from ..trajectory.branches import importance
+from .coloring import MOST_CATEGORIES, PALETTE
+from .embedding import note
+from .scene import values_of
+from .style import Coloring, ink, resolve_color
+
+
+def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> Coloring:
+    """What samples of a trajectory are coloured by.
+
+    Parameters
+    ----------
+    path : Trajectory
+    color : sequence of length n_samples, column of ``samples_``, a colour, or None, default=None
+        None: the branch or, of more than 16 branches, nothing.
+    color_name : str or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.plotting.branches import coloring_of
+    >>> from ramify.trajectory import Trajectory
+    >>> path = Trajectory([[0, 1], [1, 2], [1, 3]], np.eye(4))
+    >>> coloring_of(path).labels
+    ('T1-F1', 'F1-T2', 'F1-T3')
+    """
+    if color is None:
+        # Where branches are too many for colours, their places tell them apart.
+        color = "branch" if len(path.branch_table_) <= MOST_CATEGORIES else PALETTE[0]
+    values = values_of(path, color)
+    return resolve_color(values, len(path.names_), name=color_name)
+
+
+def branch_colors(path: Any) -> Floats:
+    """A colour for each branch, the same in all pictures of a trajectory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.plotting.branches import branch_colors
+    >>> from ramify.trajectory import Trajectory
+    >>> branch_colors(Trajectory([[0, 1]], np.eye(2))).round(2)
+    array([[0.  , 0.45, 0.7 , 1.  ]])
+    """
+    coloring = coloring_of(path, "branch")
+    row = {label: k for k, label in enumerate(coloring.labels)}
+    # Branches that are too many for colours of their own share the last one.
+    return coloring.colors[[row.get(name, -1) for name in path.branch_table_.index]]
+
+
+def name_milestones(
+    ax: Any, names: list[str], places: Floats, roots: Any, most: int, *, beside: bool
+) -> None:
+    """Write the names of milestones beside or above them; of too many, the most important.
+
+    Parameters
+    ----------
+    ax : Axes
+    names : list of str
+    places : array of shape (n_milestones, 2)
+    roots : collection of str
+    most : int
+        Names that there is room for.
+    beside : bool
+        Whether tips are named to their right, where nothing follows.
+    """
+    order = sorted(range(len(names)), key=lambda k: (names[k] not in roots, importance(names[k])))
+    dark, _ = ink(ax)
+    for k in order[:most]:
+        is_root = names[k] in roots
+        right, left = beside and names[k][0] == "T" and not is_root, beside and is_root
+        ax.annotate(
+            f"{names[k]}\nroot" if is_root else names[k],
+            places[k],
+            xytext=(5, 0) if right else (-5, 0) if left else (0, 4),
+            textcoords="offset points",
+            ha="left" if right else "right" if left else "center",
+            va="center" if right or left else "bottom",
+            fontsize="small",
+            weight="bold",
+            linespacing=0.9,
+            color=dark,
+            path_effects=halo(ax),
+            zorder=6,
+        )
+    if most < len(names):
+        note(ax, f"{most:,} of {len(names):,} milestones are named")
+
+
+def halo(ax: Any) -> list[Any]:
+    """An edge in the colour of the Axes that keeps text apart from what is behind it."""
+    return [patheffects.withStroke(linewidth=2.5, foreground=ink(ax)[1])]
+
+
+def names_of_roots(path: Any) -> set[str]:
+    """The milestones at which time begins."""
+    milestones = path._branches.found.milestones
+    return {path._branches.milestones[k] for k in np.searchsorted(milestones, path.roots_)}
