@@ -40,23 +40,15 @@ def representation(adata: Any, use_rep: str | None, layer: str | None) -> tuple[
     >>> matrix.shape, name
     ((3, 1), 'X_pca')
     """
-    if layer is not None:
-        if use_rep not in (None, "X"):
-            raise ValueError(
-                f"layer={layer!r} and use_rep={use_rep!r} name two matrices; leave one out."
-            )
-        if layer not in adata.layers:
-            raise ValueError(
-                f"layer={layer!r} is not in adata.layers, which has "
-                f"{listed(map(repr, adata.layers)) or 'none'}."
-            )
-        return checked(adata.layers[layer], f"adata.layers[{layer!r}]", adata), "X"
+    if layer is not None and use_rep not in (None, "X"):
+        raise ValueError(
+            f"layer={layer!r} and use_rep={use_rep!r} name two matrices; leave one out."
+        )
     if use_rep is None:
-        use_rep = "X_pca" if "X_pca" in adata.obsm else "X"
+        use_rep = "X_pca" if layer is None and "X_pca" in adata.obsm else "X"
     if use_rep == "X":
-        if adata.X is None:
-            raise ValueError("adata.X is None; say with use_rep=… or layer=… what to learn from.")
-        return checked(adata.X, "adata.X", adata), use_rep
+        values, _, name = gene_values(adata, layer)
+        return checked(values, name, adata), use_rep
     if use_rep not in adata.obsm:
         remedy = "; call scanpy.pp.pca(adata) first" if use_rep == "X_pca" else ""
         raise ValueError(
@@ -64,6 +56,26 @@ def representation(adata: Any, use_rep: str | None, layer: str | None) -> tuple[
             f"{listed(map(repr, adata.obsm)) or 'none'}{remedy or ', and is not X'}."
         )
     return checked(adata.obsm[use_rep], f"adata.obsm[{use_rep!r}]", adata), use_rep
+
+
+def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[Any, Any, str]:
+    """A matrix of genes as it is, their names, and what it is called."""
+    if use_raw:
+        if layer is not None:
+            raise ValueError(f"layer={layer!r} and use_raw=True name two matrices; leave one out.")
+        if adata.raw is None:
+            raise ValueError("use_raw=True needs adata.raw, which is None; leave use_raw out.")
+        return adata.raw.X, adata.raw.var_names, "adata.raw.X"
+    if layer is not None:
+        if layer not in adata.layers:
+            raise ValueError(
+                f"layer={layer!r} is not in adata.layers, which has "
+                f"{listed(map(repr, adata.layers)) or 'none'}."
+            )
+        return adata.layers[layer], adata.var_names, f"adata.layers[{layer!r}]"
+    if adata.X is None:
+        raise ValueError("adata.X is None; say with use_rep=… or layer=… which values to take.")
+    return adata.X, adata.var_names, "adata.X"
 
 
 def checked(values: Any, name: str, adata: Any) -> Matrix:

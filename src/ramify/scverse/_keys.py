@@ -8,7 +8,7 @@ class Keys:
     """Slots outside of ``uns[key]``; see `keys_of`."""
 
     embedding: str  # obsm: the cells in the learned space
-    branch_colors: str  # uns: written by scanpy's plots
+    branch_colors: str  # uns: for scanpy's plots
     pseudotime: str  # obs, as all up to the tests
     progress: str
     branch: str

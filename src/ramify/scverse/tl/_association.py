@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from .._adata import Results, check_adata, checked, representation, write
+from .._adata import Results, check_adata, checked, gene_values, write
 from .._keys import UNS, keys_of
 from .._stored import find_key, stored_trajectory
 
@@ -70,7 +70,7 @@ def test_association(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    values, names = gene_values(adata, layer, use_raw)
+    values, names, source = gene_values(adata, layer, use_raw)
     if not names.is_unique:
         twice = names[names.duplicated()][0]
         owner = "adata.raw" if use_raw else "adata"
@@ -79,6 +79,7 @@ def test_association(
             f"{', and set adata.raw again' if use_raw else ''}."
         )
     trajectory = stored_trajectory(adata, key)
+    values = checked(values, source, adata)
     table = trajectory.associated_features(values, list(names), method=method, df=df)
     table = table.set_index("feature")
     keys = keys_of(key)
@@ -92,14 +93,3 @@ def test_association(
         }
     entry = {**adata.uns[key], UNS.association: table}
     return write(adata, Results(var=columns, uns={key: entry}, stale_var=keys.tests), copy)
-
-
-def gene_values(adata: Any, layer: str | None, use_raw: bool) -> tuple[Any, Any]:
-    """A matrix of genes, dense or sparse, and their names."""
-    if not use_raw:
-        return representation(adata, "X", layer)[0], adata.var_names
-    if layer is not None:
-        raise ValueError(f"layer={layer!r} and use_raw=True name two matrices; leave one out.")
-    if adata.raw is None:
-        raise ValueError("use_raw=True needs adata.raw, which is None; leave use_raw out.")
-    return checked(adata.raw.X, "adata.raw.X", adata), adata.raw.var_names

@@ -150,6 +150,7 @@ def branches(
       was called before;
     - ``uns[key]["milestones"]`` and ``uns[key]["branches"]``: tables with the numbers of nodes,
       times, lengths and numbers of cells;
+    - ``uns["{key}_branch_colors"]``: colours of the branches for scanpy, those of `ramify.pl`;
     - ``uns[key]["trajectory"]``: nodes, edges and roots of the graph as it is now, and the steps
       that led there.
 
@@ -248,13 +249,15 @@ def _write(
         UNS.milestones: trajectory.milestones_,
         UNS.branches: trajectory.branch_table_,
     }
+    # Matplotlib comes along, which the other tools do without.
+    from ...plotting.coloring import category_colors
+
     kept = dict(without(entry, UNS.association, UNS.support))
     results = Results(
         obs=obs,
-        uns={key: kept | new},
+        uns={key: kept | new, keys.branch_colors: category_colors(len(trajectory.branch_table_))},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
-        stale_uns=(keys.branch_colors,),
     )
     return write(adata, results, copy)
 

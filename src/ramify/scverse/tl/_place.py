@@ -87,10 +87,11 @@ def place(
         has_end=keys.progress in reference.obs,
     )
     tables = {UNS.milestones: trajectory.milestones_, UNS.branches: trajectory.branch_table_}
+    colors = {name: reference.uns[name] for name in [keys.branch_colors] if name in reference.uns}
     results = Results(
         obs=columns,
         obsm={keys.embedding: embedding},
-        uns={key: dict(without(entry, UNS.association, UNS.support)) | tables},
+        uns={key: dict(without(entry, UNS.association, UNS.support)) | tables, **colors},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
         stale_uns=(keys.branch_colors,),
