@@ -53,10 +53,9 @@ HOMES = {
     "Preparation": "preparation",
     "held_out_log_likelihood": "model_selection",
     "load": "loading",
-    "pl": "scverse",
     "select": "model_selection",
-    "tl": "scverse",
 }
+MODULES = {"pl": "scverse.pl", "tl": "scverse.tl"}
 
 
 def __getattr__(name: str) -> Any:
@@ -64,7 +63,7 @@ def __getattr__(name: str) -> Any:
     if name in HOMES:
         return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
     if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
+        return importlib.import_module(f"{__name__}.{MODULES.get(name, name)}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

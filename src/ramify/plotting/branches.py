@@ -9,9 +9,8 @@ from .._compat import import_pandas
 from .._typing import Floats, Ints
 from ..trajectory.branches import importance
 from .coloring import MOST_CATEGORIES, PALETTE
-from .embedding import note
 from .scene import values_of
-from .style import Coloring, ink, resolve_color
+from .style import Coloring, ink, note, resolve_color
 
 
 def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> Coloring:
