@@ -10,7 +10,8 @@ Three estimators with the scikit-learn interface:
 that were left out, scored by `held_out_log_likelihood`. `load` reads a model that its `save` has
 written. `ramify.trajectory` leads from a tree to an answer: order, branches, trends, support.
 `ramify.plotting` draws, `ramify.metrics` scores, `ramify.datasets` simulates, and
-`ramify.structures` holds the sets of graphs to choose from.
+`ramify.structures` holds the sets of graphs to choose from. `ramify.tl` and `ramify.pl` work on
+AnnData objects, as scanpy does.
 """
 
 import importlib
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .loading import load
     from .model_selection import held_out_log_likelihood, select
     from .preparation import Preparation
+    from .scverse import pl, tl
 
 __version__ = "0.1.0"
 
@@ -35,10 +37,12 @@ __all__ = [
     "held_out_log_likelihood",
     "load",
     "metrics",
+    "pl",
     "plotting",
     "preparation",
     "select",
     "structures",
+    "tl",
     "trajectory",
 ]
 # Where to find each: imported when it is first used, and scikit-learn with it.
@@ -49,7 +53,9 @@ HOMES = {
     "Preparation": "preparation",
     "held_out_log_likelihood": "model_selection",
     "load": "loading",
+    "pl": "scverse",
     "select": "model_selection",
+    "tl": "scverse",
 }
 
 

@@ -1,6 +1,7 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -54,6 +55,13 @@ def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) ->
     >>> check_numbers([[1, None]])
     array([[ 1., nan]])
     """
+    names = list(getattr(X, "columns", []))
+    for name, number in Counter(names).items() if len(set(names)) < len(names) else []:
+        if number > 1:
+            raise ValueError(
+                f"X has {number} columns named {name!r}, but names must be unique; rename or drop "
+                "some."
+            )
     return check_array(
         X,
         accept_sparse="csr",

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -398,9 +397,48 @@ def test_bash_completes(tmp_path):
     assert found.stdout.split() == ["transform"]
 
 
-def test_a_closed_pipe_is_no_error(fitted, table):
-    assert Path(fitted).exists()
-    command = f"{sys.executable} -m ramify transform {fitted} {table} | head -n 1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+def test_a_closed_pipe_is_no_error(fitted, simulated, tmp_path):
+    many = simulated.loc[simulated.index.repeat(100)].assign(patient=range(15000))
+    many.to_csv(tmp_path / "many.csv", index=False)
+    command = f"{sys.executable} -m ramify transform {fitted} {tmp_path / 'many.csv'} | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     assert done.stdout.splitlines()[-1] == "0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_one_progress_bar_on_a_terminal(table, tmp_path):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    code = (
+        "import sys, ramify.cli.console as console; console.SECONDS_BEFORE_BAR = 0\n"
+        "from ramify.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    given = ["fit", str(table), "-o", str(tmp_path / "out"), "--id", "patient", "--figure", "none"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *given], stdout=subprocess.PIPE, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    with os.fdopen(ours, "rb") as screen:
+        try:
+            while block := screen.read1(1024):
+                shown += block
+        except OSError:  # what Linux says when the other end is closed
+            assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=60) == 0
+    assert b"DDRTree" in shown
+    assert b"objective" in shown
+    assert b"\n" not in shown.strip()
+    assert process.stdout.read().startswith(b"data ")
+    process.stdout.close()

@@ -204,12 +204,12 @@ def test_references_to_objects_of_the_file_are_fine(cells):
         obs = file["obs"]
         obs.attrs["encoding-version"] = "0.1.0"
         del obs["type"]
-        kinds = obs.create_dataset("__categories/type", data=[b"a", b"b"])
+        kinds = obs.create_dataset("__categories/type", data=["a", "b"])
         obs.create_dataset("type", data=np.array([0, 1, 0, 1], dtype="i1"))
         obs["type"].attrs["categories"] = kinds.ref
         del obs["_index"]
-        obs.create_dataset("_index", data=[b"w", b"x", b"y", b"z"])
-    assert read_table(cells).annotations["type"].astype(str).tolist() != []
+        obs.create_dataset("_index", data=["w", "x", "y", "z"])
+    assert read_table(cells).annotations["type"].tolist() == ["a", "b", "a", "b"]
 
 
 @pytest.mark.parametrize("kept", [0, 100, 2000, -1])
@@ -220,18 +220,13 @@ def test_files_cut_short_get_one_sentence(cells, kept):
             read(cells)
 
 
-def test_damaged_files_give_a_table_or_one_sentence(cells, rng):
-    """Bytes anywhere in the file are changed at random."""
-    content = np.frombuffer(cells.read_bytes(), dtype=np.uint8)
-    refused = []
-    for _ in range(150):
-        damaged = content.copy()
-        where = rng.integers(len(content), size=20)
-        damaged[where] = rng.integers(256, size=20)
-        cells.write_bytes(damaged.tobytes())
-        try:
-            read_anndata(cells)
-        except InputError as error:
-            refused.append(str(error))
-    assert refused
-    assert not any("\n" in sentence for sentence in refused)
+def test_values_that_cannot_be_unpacked_get_one_sentence(cells):
+    read_anndata(cells).write_h5ad(cells, compression="gzip")
+    with h5py.File(cells) as file:
+        chunk = file["X"].id.get_chunk_info(0)
+    content = bytearray(cells.read_bytes())
+    content[chunk.byte_offset : chunk.byte_offset + chunk.size] = bytes(chunk.size)
+    cells.write_bytes(content)
+    for read in (read_anndata, read_table):
+        with pytest.raises(InputError, match="cannot be read as AnnData"):
+            read(cells)

@@ -19,7 +19,7 @@ FORMATS = [2] if zarr.__version__.startswith("2.") else [2, 3]
 
 
 @pytest.fixture(params=FORMATS, ids=lambda version: f"zarr{version}")
-def cells(tmp_path, request, monkeypatch):
+def cells(tmp_path, request):
     adata = anndata.AnnData(
         np.arange(12.0).reshape(4, 3),
         obs=pd.DataFrame({"type": pd.Categorical(list("abab"))}, index=list("wxyz")),
@@ -30,9 +30,11 @@ def cells(tmp_path, request, monkeypatch):
     path = tmp_path / "cells.zarr"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of writing, which is not what is tested
-        if hasattr(anndata.settings, "zarr_write_format"):
-            monkeypatch.setattr(anndata.settings, "zarr_write_format", request.param)
-        adata.write_zarr(path)
+        if FORMATS == [2]:
+            adata.write_zarr(path)
+        else:
+            with anndata.settings.override(zarr_write_format=request.param):
+                adata.write_zarr(path)
     return path
 
 

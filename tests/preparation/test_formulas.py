@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from ramify import Preparation
+from ramify.preparation.products import centred_product
 from ramify.preparation.ranks import MAX_KNOTS, blom_scores
 
 
@@ -282,3 +283,29 @@ def test_sparse_data_become_dense_where_they_must(X, clinic, options):
     found = model.fit_transform(sparse.csr_array(X), covariates=clinic)
     assert isinstance(found, np.ndarray)
     np.testing.assert_array_equal(found, dense)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("shape", "limit"),
+    [((40, 60), 60), ((40, 60), 40), ((60, 40), 20)],
+    ids=["features", "samples", "iteration"],
+)
+def test_large_data_take_other_ways_to_the_same_components(
+    container, shape, limit, rng, monkeypatch
+):
+    X = rng.normal(size=shape) * np.linspace(1, 3, shape[1]) * (rng.random(shape) < 0.5) + 0.0
+    X[:, -1] = X[:, 0]
+    expected = PCA(4).fit_transform(X)
+    monkeypatch.setattr("ramify.rows.MAX_COPIED", 0)
+    monkeypatch.setattr("ramify.preparation.steps.MAX_DECOMPOSED", limit)
+    model = Preparation(pca=4)
+    found = model.fit_transform(container(X))
+    np.testing.assert_allclose(up_to_sign(found, expected), expected, atol=1e-8)
+    W = model.steps_["pca"].components
+    np.testing.assert_allclose(W @ W.T, np.eye(4), atol=1e-10)
+
+
+def test_rows_times_a_matrix(rng):
+    X, center, W = rng.normal(size=(7, 5)), rng.normal(size=5), rng.normal(size=(5, 3))
+    np.testing.assert_allclose(centred_product(X, center, W), (X - center) @ W, atol=1e-14)

@@ -189,14 +189,18 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def check_known(names: Sequence[str], known: Sequence[str], source: str) -> None:
+def check_known(
+    names: Sequence[str], known: Sequence[str], source: str, kind: str = "column"
+) -> None:
     """A name that is not there is likely misspelt: say which one is near."""
     present = set(known)
     for name in names:
         if name not in present:
             close = difflib.get_close_matches(str(name), known, n=3)
             hint = f"did you mean {listed(close)}?" if close else f"it has {listed(known, 10)}."
-            raise InputError(f"{source} has no column {name!r}; {hint}")
+            raise InputError(
+                f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
+            )
 
 
 def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:

@@ -170,14 +170,15 @@ def _read_parts(
     """The matrix and the names of its columns."""
     if use_rep is not None and use_rep != "X":
         found = list(root["obsm"]) if "obsm" in root else []
-        check_known([use_rep], found, f"obsm of {path}")
+        check_known([use_rep], found, str(path), "representation")
         X = read(root["obsm"][use_rep])
         if hasattr(X, "columns"):
             return X.to_numpy(), unique_names(X.columns)
         return X, [f"{use_rep}{j + 1}" for j in range(np.shape(X)[1])]
     names = unique_names(read(root["var"]).index)
     if layer is not None:
-        check_known([layer], list(root["layers"]) if "layers" in root else [], f"layers of {path}")
+        found = list(root["layers"]) if "layers" in root else []
+        check_known([layer], found, str(path), "layer")
         return read(root["layers"][layer]), names
     if "X" not in root or root["X"] is None:
         others = [f"layer {key!r}" for key in root.get("layers", ())]

@@ -128,7 +128,7 @@ def load_sparse(path: Path, file: Any) -> Any:
 def unreadable(path: Path, error: Exception) -> InputError:
     """One sentence for the many ways in which a file of NumPy can be broken."""
     reason = str(error).split("\n")[0].rstrip(". ") or type(error).__name__
-    if "allow_pickle" in reason:
+    if "allow_pickle" in reason or "Python objects" in reason:
         reason = "it holds pickled Python objects, which could run code"
     return InputError(
         f"{path} cannot be read as a NumPy file ({reason}); save numbers, or text by .astype(str)."

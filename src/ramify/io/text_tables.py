@@ -56,12 +56,9 @@ def read_text_table(
         raise InputError(
             f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
         ) from error
-    except (pandas.errors.ParserError, csv.Error) as error:
+    except pandas.errors.ParserError as error:
         check_rows(path, names, separator)
-        raise InputError(
-            f"{path} cannot be read as a table ({str(error).strip()}); "
-            "look for a quotation mark without its partner."
-        ) from error
+        raise untabular(path, error) from error
     # The parser fills short rows up with missing values.
     if len(frame) and frame[len(names) - 1].isna().any():
         check_rows(path, names, separator)
@@ -127,9 +124,20 @@ def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells that are not blank, each with the number of its last line."""
     with open_text(path) as file:
         reader = csv.reader(file, delimiter=separator)
-        for row in reader:
-            if row and (len(row) > 1 or row[0].strip()):
-                yield reader.line_num, row
+        try:
+            for row in reader:
+                if row and (len(row) > 1 or row[0].strip()):
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise untabular(path, error) from error
+
+
+def untabular(path: Path, error: Exception) -> InputError:
+    """What makes a parser give up is mostly one sign."""
+    return InputError(
+        f"{path} cannot be read as a table ({str(error).strip()}); "
+        "look for a quotation mark without its partner."
+    )
 
 
 def sniff(path: Path) -> tuple[list[str], str, str]:
@@ -201,18 +209,12 @@ def as_number(text: str) -> float | None:
 
 def check_rows(path: Path, names: Sequence[str], separator: str) -> None:
     """Every row must have as many cells as the header has names."""
-    try:
-        for i, (line, row) in enumerate(records(path, separator)):
-            if i and len(row) != len(names):
-                raise InputError(
-                    f"line {line} of {path} has {len(row)} values, but the header names "
-                    f"{len(names)} columns; add or remove separators, or quote the text."
-                )
-    except csv.Error as error:
-        raise InputError(
-            f"{path} cannot be read as a table ({error}); "
-            "look for a quotation mark without its partner."
-        ) from error
+    for i, (line, row) in enumerate(records(path, separator)):
+        if i and len(row) != len(names):
+            raise InputError(
+                f"line {line} of {path} has {len(row)} values, but the header names "
+                f"{len(names)} columns; add or remove separators, or quote the text."
+            )
 
 
 def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:

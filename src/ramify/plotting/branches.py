@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib import patheffects
 
-from .._typing import Floats
+from .._compat import import_pandas
+from .._typing import Floats, Ints
 from ..trajectory.branches import importance
 from .coloring import MOST_CATEGORIES, PALETTE
 from .embedding import note
@@ -39,21 +40,49 @@ def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> 
     return resolve_color(values, len(path.names_), name=color_name)
 
 
-def branch_colors(path: Any) -> Floats:
-    """A colour for each branch, the same in all pictures of a trajectory.
+def branch_coloring(path: Any, rows: Ints | None = None) -> Coloring:
+    """Samples by branch, each of these in the same colour in all pictures of a trajectory.
+
+    Of more than 16 branches, though, some that are drawn by themselves get all the colours.
+
+    Parameters
+    ----------
+    path : Trajectory
+    rows : array of int or None, default=None
+        Branches that are drawn; None: all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.plotting.branches import branch_coloring
+    >>> from ramify.trajectory import Trajectory
+    >>> branch_coloring(Trajectory([[0, 1]], np.eye(2))).colors.round(2)
+    array([[0.  , 0.45, 0.7 , 1.  ]])
+    """
+    names, codes = path.branch_table_.index, path._branches.placed.edge
+    if rows is not None and len(names) > MOST_CATEGORIES:
+        number = np.full(len(names), -1)
+        number[rows] = np.arange(len(rows))
+        names, codes = names[rows], number[codes]
+    values = import_pandas().Categorical.from_codes(codes, categories=names)
+    return resolve_color(values, len(codes), name="branch")
+
+
+def branch_colors(path: Any, rows: Ints) -> Floats:
+    """The colours of some branches in `branch_coloring`.
 
     Examples
     --------
     >>> import numpy as np
     >>> from ramify.plotting.branches import branch_colors
     >>> from ramify.trajectory import Trajectory
-    >>> branch_colors(Trajectory([[0, 1]], np.eye(2))).round(2)
+    >>> branch_colors(Trajectory([[0, 1]], np.eye(2)), np.array([0])).round(2)
     array([[0.  , 0.45, 0.7 , 1.  ]])
     """
-    coloring = coloring_of(path, "branch")
+    coloring = branch_coloring(path, rows)
     row = {label: k for k, label in enumerate(coloring.labels)}
     # Branches that are too many for colours of their own share the last one.
-    return coloring.colors[[row.get(name, -1) for name in path.branch_table_.index]]
+    return coloring.colors[[row.get(name, -1) for name in path.branch_table_.index[rows]]]
 
 
 def name_milestones(
@@ -95,9 +124,9 @@ def name_milestones(
         note(ax, f"{most:,} of {len(names):,} milestones are named")
 
 
-def halo(ax: Any) -> list[Any]:
-    """An edge in the colour of the Axes that keeps text apart from what is behind it."""
-    return [patheffects.withStroke(linewidth=2.5, foreground=ink(ax)[1])]
+def halo(ax: Any, linewidth: float = 2.5) -> list[Any]:
+    """An edge in the colour of the Axes that keeps text or a line apart from what is behind."""
+    return [patheffects.withStroke(linewidth=linewidth, foreground=ink(ax)[1])]
 
 
 def names_of_roots(path: Any) -> set[str]:

@@ -127,10 +127,10 @@ def color_scale(values: Any, standardize: bool, cmap: Any) -> tuple[Any, Any]:
 def draw_strip(ax: Any, path: Any, found: WayTrends, end: float) -> None:
     """The branches above the picture, in their colours, with names where these fit."""
     width, height = inches(ax)
-    colors, names = branch_colors(path), path.branch_table_.index
+    colors, names = branch_colors(path, found.way.branches), path.branch_table_.index
     across = ax.get_xaxis_transform()
     bottom, top = 1 + 0.03 / height, 1 + 0.13 / height
-    for k, branch in enumerate(found.way.branches):
+    for k, color in enumerate(colors):
         left, right = found.way.borders[k : k + 2]
         ax.add_patch(
             Rectangle(
@@ -138,24 +138,22 @@ def draw_strip(ax: Any, path: Any, found: WayTrends, end: float) -> None:
                 right - left,
                 top - bottom,
                 transform=across,
-                facecolor=colors[branch],
+                facecolor=color,
                 edgecolor="white",
                 linewidth=0.5,
                 clip_on=False,
             )
         )
-        if (right - left) / end * width > 0.08 * len(names[branch]):
-            ax.text(
-                (left + right) / 2,
-                top + 0.03 / height,
-                plain(names[branch]),
-                transform=across,
-                ha="center",
-                va="bottom",
-                fontsize="small",
-            )
     for border in found.way.borders[1:-1]:
         ax.axvline(border, color="white", linewidth=0.8)
+    wide = np.diff(found.way.borders) / end * width
+    named = [k for k, b in enumerate(found.way.branches) if wide[k] > 0.08 * len(names[b])]
+    # An axis of its own, which titles make room for.
+    above = ax.secondary_xaxis(top)
+    middle = (found.way.borders[1:] + found.way.borders[:-1])[named] / 2
+    above.set_ticks(middle, list(names[found.way.branches[named]]), fontsize="small")
+    above.tick_params(length=0, pad=2)
+    above.spines[:].set_visible(False)
 
 
 def name_rows(ax: Any, found: WayTrends) -> None:
@@ -165,7 +163,7 @@ def name_rows(ax: Any, found: WayTrends) -> None:
     step = int(np.ceil(LEAST_FONT / (0.95 * row_height)))
     rows = range(0, n_features, step)
     missing = np.isnan(found.values).all(axis=1)
-    remark = np.where(missing, " (missing)", np.where(found.is_flat, " (constant)", ""))
+    remark = np.where(missing, " (no trend)", np.where(found.is_flat, " (constant)", ""))
     names = [f"{plain(found.features[k])}{remark[k]}" for k in rows]
     size = float(np.clip(0.9 * step * row_height, LEAST_FONT, USUAL_FONT))
     ax.set_yticks([k + 0.5 for k in rows], names, fontsize=size)

@@ -11,7 +11,7 @@ from .._typing import Floats, Ints
 from ..trajectory.checks import check_order, listed
 from ..trajectory.features import check_features, choose_features
 from ..trajectory.ways import way_to
-from .branches import branch_colors, coloring_of
+from .branches import branch_coloring, branch_colors, halo
 from .points import draw_points
 from .style import add_key, check_legend, new_axes, plain, tidy
 
@@ -94,15 +94,16 @@ def plot_trends(
     curves = [table[name].to_numpy().reshape(shape) for name in columns_of_table]
     count = table["n_samples"].to_numpy().reshape(shape)[:, :, 0]
     axes, n_columns = axes_for(ax, chosen)
-    colors, coloring = branch_colors(path), coloring_of(path, "branch")
+    coloring, colors = branch_coloring(path, rows), branch_colors(path, rows)
     shown = np.isin(path._branches.placed.edge, rows)
     for k, (one, name, column) in enumerate(zip(axes, chosen, columns, strict=True)):
         y = numbers[:, [column]]
         y = y.toarray()[:, 0] if sparse.issparse(y) else np.asarray(y, dtype=float)[:, 0]
         if samples:
             draw_samples(one, path.pseudotime_, y, shown, coloring)
-        for branch in rows[count[k, rows] > 0]:
-            draw_curve(one, [curve[k, branch] for curve in curves], colors[branch])
+        for branch, color in zip(rows, colors, strict=True):
+            if count[k, branch]:
+                draw_curve(one, [curve[k, branch] for curve in curves], color)
         one.set(xlabel="pseudotime", ylabel=plain(name))
         tidy(one)
     # A legend beside the last of the first row takes no room from the others.
@@ -168,7 +169,8 @@ def draw_curve(ax: Any, curve: list[Floats], color: Any) -> None:
     """Curve and band of one branch, in two pieces if time turns back on it."""
     time, mean, lower, upper = curve
     turn = int(np.argmax(time))
-    for piece in (slice(None, turn + 1), slice(turn, None)):
+    for piece in (slice(None, turn + 1), slice(turn + 1, None)):
         if len(time[piece]) > 1:
-            ax.fill_between(time[piece], lower[piece], upper[piece], color=color, alpha=0.25, lw=0)
-            ax.plot(time[piece], mean[piece], color=color, linewidth=1.8)
+            t, low, middle, high = (values[piece] for values in (time, lower, mean, upper))
+            ax.fill_between(t, low, high, color=color, alpha=0.25, lw=0, zorder=3)
+            ax.plot(t, middle, color=color, linewidth=1.8, path_effects=halo(ax, 3.0), zorder=4)

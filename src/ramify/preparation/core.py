@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._typing import Floats, Matrix
@@ -162,13 +163,20 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with remedies():
             table = check_numbers(X, self)
             validate_data(self, X, reset=True, skip_check_array=True)
+        # One thread, as in the fits: more get in each other's way on a busy machine.
+        with threadpool_limits(limits=1):
+            self._learn(table, covariates, getattr(X, "index", None))
+        return self
+
+    def _learn(self, table: Matrix, covariates: Any, index: Any) -> None:
+        """Set `steps_`, each step from what those before it make of the table."""
         precision = float(np.finfo(table.dtype).eps)
         self.steps_: dict[str, Any] = {}
         if self.impute == "median":
             self.steps_["impute"] = Medians.fit(table, self._names)
         if self.log1p:
             self.steps_["log1p"] = Logarithms()
-        table = self._known(table).astype(np.float64)
+        table = in_double(self._known(table))
         if self.log1p:
             table = self.steps_["log1p"].apply(table)
         if self.rank_normalize:
@@ -177,7 +185,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             table = self.steps_["rank_normalize"].apply(table)
         if self.adjust:
             names = list(self.adjust)
-            check_covariates(covariates, names, table.shape[0], getattr(X, "index", None))
+            check_covariates(covariates, names, table.shape[0], index)
             table = self._dense(table, "adjust")
             residuals = Residuals.fit(table, covariates, names, precision)
             self.steps_["adjust"] = residuals
@@ -187,7 +195,6 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             table = self.steps_["standardize"].apply(table)
         if self.pca is not None:
             self.steps_["pca"] = Axes.fit(table, int(self.pca))
-        return self
 
     def transform(self, X: Any, *, covariates: Any = None) -> Matrix:
         """Repeat the steps on new data, row by row.
@@ -346,8 +353,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _prepared(self, X: Matrix, Z: Floats) -> Matrix:
         """Some rows after all steps, and after `_known`, which fills gaps."""
-        # In order of the rows: how sums are rounded depends on the order of what is added.
-        X = X.astype(np.float64) if sparse.issparse(X) else X.astype(np.float64, order="C")
+        X = in_double(X)
         for name, step in self.steps_.items():
             if name in DENSE and sparse.issparse(X):
                 X = X.toarray()
@@ -377,3 +383,16 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = self.impute == "median"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def in_double(X: Matrix) -> Matrix:
+    """In double precision and row after row: how sums are rounded depends on the order in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.core import in_double
+    >>> in_double(np.ones((2, 3), dtype=np.float32, order="F")).flags.c_contiguous
+    True
+    """
+    return X.astype(np.float64) if sparse.issparse(X) else X.astype(np.float64, order="C")

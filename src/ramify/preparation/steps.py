@@ -8,6 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._typing import Floats, Matrix
+from .._validation import check_finite
 from ..linalg import column_signs, complete_basis, largest_eigenpairs
 from ..rows import CentredRows
 from ..solvers.pca import RANK_RTOL, principal_axes
@@ -44,6 +45,7 @@ class Medians(NamedTuple):
                 f"impute='median' needs a known value in every column, but X has none in "
                 f"{len(empty)} ({told}); leave such columns out."
             )
+        check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
         return cls(SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64))
 
     def apply(self, X: Matrix) -> Matrix:
@@ -197,8 +199,9 @@ def leading_axes(Y: CentredRows, n_components: int) -> Floats:
     if Y.n_dims <= MAX_DECOMPOSED:
         values, W = largest_eigenpairs(Y.gram(), min(n_components, Y.n_dims))
     else:
-        values, U = largest_eigenpairs(inner_products(Y), n_components)
-        W = Y.weigh(U).T
+        rows = Y.dense(slice(0, Y.n_rows))
+        values, U = largest_eigenpairs(rows @ rows.T, n_components)
+        W = rows.T @ U
     values, W = values[::-1], W[:, ::-1]
     W = W[:, values > RANK_RTOL * max(values[0], 0.0)]
     if W.shape[1] == 0:
@@ -206,21 +209,3 @@ def leading_axes(Y: CentredRows, n_components: int) -> Floats:
     # Orthonormal but for rounding, or times a singular value each.
     Q, R = np.linalg.qr(W)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
-
-
-def inner_products(Y: CentredRows) -> Floats:
-    """Y·Yᵀ, the rows' products with one another.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.preparation.steps import inner_products
-    >>> from ramify.rows import CentredRows
-    >>> inner_products(CentredRows(np.array([[0.0, 0.0], [2.0, 4.0]])))
-    array([[ 5., -5.],
-           [-5.,  5.]])
-    """
-    K = np.empty((Y.n_rows, Y.n_rows))
-    for rows in Y.blocks(slice(0, Y.n_rows)):
-        K[:, rows] = Y.project(Y.dense(rows).T)
-    return K
