@@ -26,8 +26,12 @@ LAYERS = [
     "preparation",
     "metrics",
     "trajectory",
+    "workflow",
+    "loading",
     "plotting",
+    "scverse",
     "cli",
+    "__main__",
 ]
 PACKAGE = Path(ramify.__file__).parent
 
