@@ -1,5 +1,6 @@
 """A row becomes what it becomes whatever stands around it, in any container."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -110,12 +111,8 @@ def test_sparse_rows_do_not_depend_on_the_others(rng):
 def test_entries_of_a_sparse_matrix_may_come_in_parts_and_in_any_order(rng):
     X = rng.gamma(2.0, size=(12, 5)) * (rng.random((12, 5)) < 0.7)
     halves = sparse.csr_array(X / 2)
-    twice = np.concatenate(
-        [
-            np.r_[stop:start:-1, stop:start:-1] - 1
-            for start, stop in (halves.indptr[[k, k + 1]] for k in range(12))
-        ]
-    )
+    ends = itertools.pairwise(halves.indptr)
+    twice = np.concatenate([np.r_[stop:start:-1, stop:start:-1] - 1 for start, stop in ends])
     doubled = sparse.csr_array(
         (halves.data[twice], halves.indices[twice], 2 * halves.indptr), shape=X.shape
     )
