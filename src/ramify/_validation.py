@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -19,6 +19,8 @@ from ._typing import Floats, Ints, Matrix, Sparse
 REMEDIES = {
     "could not convert": "X must hold numbers: drop columns of text or encode them, for instance "
     "with sklearn.preprocessing.OneHotEncoder",
+    "'NAType'": "X holds pandas.NA in a column of objects: make it one of numbers by "
+    'X.astype("Float64"), whose missing values are known as such',
     "must be a string or a real number": "X must hold numbers: drop such columns or encode them",
     "Complex data": "X must hold real numbers: pass real and imaginary parts as two columns",
     "with dim 3": "pass one row per sample and one column per feature",
@@ -55,8 +57,8 @@ def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) ->
     >>> check_numbers([[1, None]])
     array([[ 1., nan]])
     """
-    names = list(getattr(X, "columns", []))
-    for name, number in Counter(names).items() if len(set(names)) < len(names) else []:
+    names = [name for name in getattr(X, "columns", []) if isinstance(name, Hashable)]
+    for name, number in Counter(names).items():
         if number > 1:
             raise ValueError(
                 f"X has {number} columns named {name!r}, but names must be unique; rename or drop "

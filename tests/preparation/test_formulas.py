@@ -53,7 +53,7 @@ def test_missing_values_become_the_medians_of_the_training_data(X, rng):
 
 
 def test_medians_of_sparse_data_count_their_zeros(rng):
-    X = sparse.random_array((41, 4), density=0.8, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((41, 4)) * (rng.random((41, 4)) < 0.8))
     X.data[::7] = np.nan
     dense = X.toarray()
     prepared = Preparation(impute="median").fit_transform(X)
@@ -234,7 +234,7 @@ def test_principal_components(shape, rng):
 
 @pytest.mark.parametrize("standardize", [False, True])
 def test_principal_components_of_sparse_data_are_those_of_dense_data(standardize, rng):
-    X = sparse.random_array((80, 20), density=0.3, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((80, 20)) * (rng.random((80, 20)) < 0.3))
     options = {"pca": 5, "standardize": standardize}
     dense = Preparation(**options).fit_transform(X.toarray())
     np.testing.assert_allclose(Preparation(**options).fit_transform(X), dense, atol=1e-10)

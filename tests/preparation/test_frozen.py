@@ -1,5 +1,6 @@
 """A row becomes what it becomes whatever stands around it, in any container."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -100,11 +101,28 @@ def test_many_rows_are_worked_on_in_blocks(pca, monkeypatch):
 
 
 def test_sparse_rows_do_not_depend_on_the_others(rng):
-    X = sparse.random_array((40, 30), density=0.3, rng=rng, format="csr")
+    X = sparse.csr_array(rng.random((40, 30)) * (rng.random((40, 30)) < 0.3))
     model = Preparation(log1p=True, standardize=True, pca=4)
     learned = model.fit_transform(X)
     np.testing.assert_array_equal(model.transform(X), learned)
     np.testing.assert_array_equal(model.transform(X[[5, 3]]), learned[[5, 3]])
+
+
+def test_entries_of_a_sparse_matrix_may_come_in_parts_and_in_any_order(rng):
+    X = rng.gamma(2.0, size=(12, 5)) * (rng.random((12, 5)) < 0.7)
+    halves = sparse.csr_array(X / 2)
+    ends = itertools.pairwise(halves.indptr)
+    twice = np.concatenate([np.r_[stop:start:-1, stop:start:-1] - 1 for start, stop in ends])
+    doubled = sparse.csr_array(
+        (halves.data[twice], halves.indices[twice], 2 * halves.indptr), shape=X.shape
+    )
+    given = doubled.copy()
+    for options in ({"log1p": True, "standardize": True, "pca": 2}, {"log1p": True}):
+        found, expected = (
+            Preparation(**options).fit_transform(table) for table in (doubled, sparse.csr_array(X))
+        )
+        assert abs(found - expected).max() == 0
+    assert doubled.nnz == given.nnz
 
 
 @pytest.mark.parametrize("chosen", [{}, ALL, ALL | {"pca": 2}], ids=["none", "most", "all"])

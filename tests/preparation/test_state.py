@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from ramify import Preparation
+from ramify.io.states import read_state, write_state
 
 ABOUT = {"age": np.arange(12.0), "site": ["a", "b", "c"] * 4}
 OPTIONS = {
@@ -67,6 +68,15 @@ def test_there_and_back(X, options):
     assert list(again.steps_) == list(model.steps_)
     for name in ("impute", "log1p", "pca", "standardize"):
         assert getattr(again, name) == getattr(model, name)
+
+
+def test_through_a_file(X, tmp_path):
+    model = Preparation(**OPTIONS).fit(X, covariates=ABOUT)
+    write_state(tmp_path / "state", model.to_state())
+    again = Preparation.from_state(read_state(tmp_path / "state"))
+    np.testing.assert_array_equal(
+        again.transform(X, covariates=ABOUT), model.transform(X, covariates=ABOUT)
+    )
 
 
 def test_without_names(X):

@@ -137,6 +137,14 @@ def test_missing_values_are_counted_by_column(frame):
         Preparation().fit(pl.DataFrame({"a": [1, None, 3]}))
 
 
+def test_missing_values_among_objects_are_told_apart_from_text(frame):
+    objects = pd.DataFrame({"a": [1, pd.NA, 3.0]})
+    with pytest.raises(TypeError, match=r"NA in a column of objects: .* X.astype\(.Float64.\)"):
+        Preparation(impute="median").fit(objects)
+    prepared = Preparation(impute="median").fit_transform(objects.astype("Float64"))
+    assert prepared[:, 0].tolist() == [1, 2, 3]
+
+
 def test_rows_to_drop_are_for_the_caller_to_drop(frame, clinic):
     X, about = spoilt(frame), clinic.copy()
     about.loc["patient 9", "sex"] = None
@@ -279,6 +287,17 @@ def test_sparse_data_that_would_not_fit_as_dense_are_refused(options, monkeypatc
             r"covariate 'age' holds \(1\+2j\), but must hold numbers",
         ),
         (
+            {"age": [1e308] * 20, "sex": ["f"] * 20},
+            ValueError,
+            r"covariate 'age' holds a value of size 1e\+308, but values must be at most",
+        ),
+        (
+            {"age": [10**400] * 20, "sex": ["f"] * 20},
+            TypeError,
+            "covariate 'age' must hold numbers, .*int too large to convert to float",
+        ),
+        ({"age": 60, "sex": ["f"] * 20}, TypeError, "A covariate must be a column with .* got 60"),
+        (
             {"age": np.arange(20), "sex": list("abcdefghijklmnopqrst")},
             ValueError,
             "has 19 independent columns, which explain n_samples=20 completely and leave no resid",
@@ -317,8 +336,9 @@ def test_rows_of_covariates_are_in_the_order_of_the_samples(frame, clinic):
 
 def test_a_categorical_chooses_its_reference(frame, clinic):
     sex = pd.Categorical(clinic["sex"], categories=["x", "m", "f"])
-    model = Preparation(adjust=["sex"]).fit(frame, covariates={"sex": pd.Series(sex)})
-    assert model.steps_["adjust"].levels == [["m", "f"]]
+    for column in (sex, pd.Series(sex)):
+        model = Preparation(adjust=["sex"]).fit(frame, covariates={"sex": column})
+        assert model.steps_["adjust"].levels == [["m", "f"]]
     expected = Preparation(adjust=["sex"]).fit_transform(frame, covariates=clinic)
     found = model.transform(frame, covariates=clinic)  # as text, in the new cohort
     np.testing.assert_allclose(found, expected, atol=1e-12)

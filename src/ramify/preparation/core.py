@@ -15,7 +15,7 @@ from .._validation import check_finite, check_not_huge, check_numbers, remedies
 from ..estimators._base import all_or_nothing
 from ..memory import check_memory
 from .covariates import check_covariates
-from .given import check_none_missing, columns_by_name
+from .given import canonical, check_none_missing, columns_by_name
 from .ranks import NormalScores
 from .residuals import Residuals
 from .states import read_learned, read_parameters, to_state
@@ -161,7 +161,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         with remedies():
-            table = check_numbers(X, self)
+            table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=True, skip_check_array=True)
         # One thread, as in the fits: more get in each other's way on a busy machine.
         with threadpool_limits(limits=1):
@@ -220,7 +220,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         index = getattr(X, "index", None)
         X = columns_by_name(X, self._names)
         with remedies():
-            table = check_numbers(X, self)
+            table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=False, skip_check_array=True)
         table = self._known(table)
         n_rows = table.shape[0]

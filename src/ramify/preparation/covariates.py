@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Bools, Floats
+from .._validation import check_not_huge
 
 # The levels of a category in the order of their indicators, the first being the reference; None
 # for numbers.
@@ -59,9 +60,10 @@ def choose_levels(column: Any, name: str) -> Levels:
     >>> choose_levels(["m", "f", "m"], "sex"), choose_levels([31, 45], "age")
     (['f', 'm'], None)
     """
-    if _is_categorical(column):
+    categories = getattr(getattr(column, "cat", column), "categories", None)
+    if categories is not None:
         seen = {_text(value) for value in _values(column)}
-        return [text for text in map(_text, column.cat.categories) if text in seen]
+        return [text for text in map(_text, categories) if text in seen]
     values = _values(column)
     if values.dtype.kind in "iuf":
         return None
@@ -156,6 +158,11 @@ def _check_order(given: Any, index: Any) -> None:
 
 def _values(column: Any) -> Any:
     """A column as an array of one dimension."""
+    if not hasattr(column, "__len__"):
+        raise TypeError(
+            f"A covariate must be a column with a value for each row of X, got {column!r}; pass a "
+            "list or an array."
+        )
     values = column.to_numpy() if hasattr(column, "to_numpy") else column
     if isinstance(values, np.ndarray):
         return values.ravel()
@@ -163,10 +170,6 @@ def _values(column: Any) -> Any:
     objects = np.empty(len(values), dtype=object)
     objects[:] = list(values)
     return objects
-
-
-def _is_categorical(column: Any) -> bool:
-    return hasattr(getattr(column, "cat", None), "categories")
 
 
 def _is_unknown(value: Any) -> bool:
@@ -186,7 +189,7 @@ def _text(value: Any) -> str:
 def _numbers(values: Any, name: str) -> Floats:
     try:
         numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise TypeError(
             f"covariate {name!r} must hold numbers, as it did in fit, but {error}; convert it, or "
             "leave such rows out."
@@ -197,4 +200,5 @@ def _numbers(values: Any, name: str) -> Floats:
             f"covariate {name!r} is {numbers[wrong[0]]} in row {wrong[0]}, but must be finite; "
             "replace such values or drop the rows."
         )
+    check_not_huge(numbers, float(np.abs(numbers).max()), f"covariate {name!r}")
     return numbers

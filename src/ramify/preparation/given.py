@@ -40,6 +40,24 @@ def columns_by_name(X: Any, names: Any) -> Any:
     return X[names]
 
 
+def canonical(X: Matrix) -> Matrix:
+    """A sparse matrix with one entry per place, in order; it may share its arrays with X.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from ramify.preparation.given import canonical
+    >>> X = sparse.csr_array((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])))
+    >>> canonical(X).data
+    array([3.])
+    """
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def missing_counts(X: Matrix) -> Ints:
     """The number of missing values in each column.
 
