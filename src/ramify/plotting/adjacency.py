@@ -34,8 +34,8 @@ def plot_adjacency(
 
     Sorted by a good order, a chain is a line beside the diagonal, groups are blocks on it, and
     short cuts lie far from it. Up to 400 nodes each square is the weight of an edge; more nodes are
-    taken together in 200 groups, one after the other, and squares count the edges among these. No
-    matrix of n_nodes × n_nodes is made.
+    taken together in 200 groups, one after the other, and squares count the entries of the matrix
+    that are not zero. No dense matrix of n_nodes × n_nodes is made.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def plot_adjacency(
     ax.set(xlim=(0, n_nodes), ylim=(n_nodes, 0))
     ax.set_aspect("equal", adjustable="box")
     if is_counted or (len(values) and np.ptp(values) > 0):
-        label = f"edges among {width:.4g} × {width:.4g} nodes" if is_counted else "weight of edge"
-        color_bar(ax, norm, scale, label)
+        counted = f"non-zero entries in {width:.4g} × {width:.4g}"
+        color_bar(ax, norm, scale, counted if is_counted else "weight of edge")
     name_groups(ax, coloring)
     return ax
 
@@ -137,7 +137,7 @@ def sorted_nodes(coloring: Coloring) -> Ints:
 def occupied_cells(matrix: Sparse, rank: Ints, n_cells: int) -> tuple[Ints, Ints, Floats]:
     """Row, column and value of each cell with an edge in it.
 
-    The value is the weight, or the number of edges if there are fewer cells than nodes.
+    The value is the weight, or the number of entries if there are fewer cells than nodes.
 
     Examples
     --------
