@@ -40,7 +40,8 @@ def same_picture(tmp_path):
     """`same_picture(ax, "name")` fails if the figure differs from baseline/name.png.
 
     Text and legends are left out, and the layout that depends on the size of text is switched
-    off: letters differ between releases of matplotlib and are tested as text.
+    off: letters differ between releases of matplotlib and are tested as text. Draw
+    images in Axes of whole pixels, as `plt.figure(figsize=(3, 3)).add_axes((0.1, 0.1, 0.8, 0.8))`.
     """
 
     def compare(ax, name):

@@ -74,7 +74,7 @@ def test_equal_points_can_be_binned(monkeypatch, n_columns):
 def test_a_cube_shows_some_of_many_points(rng, monkeypatch):
     monkeypatch.setattr(points, "MOST_3D_POINTS", 20)
     ax = plot_embedding(rng.normal(size=(50, 3)), dims=3)
-    assert [text.get_text() for text in ax.texts] == ["20 of 50 samples drawn"]
+    assert ax.get_title(loc="left") == "20 of 50 samples drawn"
 
 
 def test_points_are_smaller_the_more_there_are_and_in_smaller_axes():
@@ -92,11 +92,14 @@ def test_no_category_is_drawn_last_as_a_whole(rng):
 
 
 @pytest.mark.parametrize("kind", ["category", "number"])
-def test_a_binned_picture_looks_as_it_did(monkeypatch, same_picture, kind):
-    monkeypatch.setattr(points, "LEAST_BINNED_POINTS", 1000)
-    rng = np.random.default_rng(0)
-    places = rng.normal(size=(30_000, 2))
+def test_a_binned_picture_looks_as_it_did(rng, monkeypatch, same_picture, kind):
+    monkeypatch.setattr(points, "LEAST_BINNED_POINTS", 10_000)
+    monkeypatch.setattr(points, "BINS_PER_INCH", 30)
+    places = rng.uniform(-2, 2, size=(400_000, 2))
     values = np.hypot(*places.T)
-    ax = plt.figure(figsize=(3, 3)).subplots()
+    # Whole pixels, and no rims of the image: releases of matplotlib differ in how they round.
+    ax = plt.figure(figsize=(3, 3)).add_axes((0.1, 0.1, 0.8, 0.8))
     color = values if kind == "number" else np.where(values > 1, "outer", "inner")
-    same_picture(plot_embedding(places, color=color, ax=ax), f"binned_{kind}")
+    plot_embedding(places, color=color, legend="none", ax=ax)
+    ax.set(xlim=(-1.8, 1.8), ylim=(-1.8, 1.8))
+    same_picture(ax, f"binned_{kind}")

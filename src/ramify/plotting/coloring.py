@@ -112,6 +112,7 @@ def resolve_color(
     palette: Any = None,
     cmap: Any = None,
     center: float | None = None,
+    most_categories: int = MOST_CATEGORIES,
     parameter: str = "color",
 ) -> Coloring:
     """Decide how values become colours.
@@ -135,6 +136,8 @@ def resolve_color(
         For numbers; None: "viridis", or a diverging one if there is a ``center``.
     center : float or None, default=None
         The number in the middle of a diverging scale.
+    most_categories : int, default=16
+        The smallest of more categories share a colour.
     parameter : str, default="color"
         What messages call the values.
 
@@ -166,7 +169,7 @@ def resolve_color(
         kind = "number" if declared is None and are_numbers(values) else "category"
     if kind == "number":
         return numbers(values, name, cmap, center, parameter)
-    return categories(values, declared, name, palette)
+    return categories(values, declared, name, palette, most_categories)
 
 
 def one_color(color: str | None, n_points: int, parameter: str) -> Coloring:
@@ -250,18 +253,23 @@ def numbers(values: Any, name: str, cmap: Any, center: float | None, parameter: 
         reach = max(high - center, center - low)
         norm = CenteredNorm(center, reach if reach > 0 else 1.0)
     chosen = cmap if cmap is not None else SEQUENTIAL if center is None else DIVERGING
+    return Coloring("number", values, name, norm=norm, cmap=named_map(chosen))
+
+
+def named_map(cmap: Any) -> Any:
+    """A colour map of matplotlib's, by its name or as it is."""
     try:
-        scale = colormaps.get_cmap(chosen)
+        return colormaps.get_cmap(cmap)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cmap={cmap!r} is not a colour map of matplotlib's.") from error
-    return Coloring("number", values, name, norm=norm, cmap=scale)
+        raise ValueError(
+            f"cmap={cmap!r} is not a colour map of matplotlib's; pass 'viridis', for instance."
+        ) from error
 
 
-def categories(values: Any, declared: Any, name: str, palette: Any) -> Coloring:
+def categories(values: Any, declared: Any, name: str, palette: Any, most: int) -> Coloring:
     """Categories in order, each with a colour; the smallest of too many share one."""
     missing = is_missing(values)
-    # By text, so that 1 and "1" are one category and any mixture can be sorted.
-    texts = [as_text(value) for value in values[~missing]]
+    texts = as_texts(values[~missing].tolist())
     if declared is None:
         labels = sorted(set(texts), key=natural)
     else:
@@ -273,9 +281,9 @@ def categories(values: Any, declared: Any, name: str, palette: Any) -> Coloring:
         colors = given_colors(palette, labels)
         markers = ("o",) * len(labels)
     else:
-        too_many = len(labels) > MOST_CATEGORIES
+        too_many = len(labels) > most
         if too_many:
-            codes, labels = largest(codes, labels, MOST_CATEGORIES - 1)
+            codes, labels = largest(codes, labels, most - 1)
         colors = category_colors(len(labels))
         if too_many:
             colors[-1] = OTHER
@@ -284,8 +292,19 @@ def categories(values: Any, declared: Any, name: str, palette: Any) -> Coloring:
     return Coloring("category", codes, name, tuple(labels), rgba, markers)
 
 
+def as_texts(values: list[Any]) -> list[str]:
+    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals."""
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return values
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        names = {value: as_text(value) for value in set(values)}  # few of many
+        return [names[value] for value in values]
+    return [as_text(value) for value in values]
+
+
 def as_text(value: Any) -> str:
-    """The name of a category; that of a whole number has no decimals."""
+    """The name of one category."""
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 

@@ -11,10 +11,10 @@ from .._typing import Floats, Ints
 from .coloring import PALETTE
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
 from .scene import Scene, scene_of, values_of
-from .style import add_key, check_legend, ink, is_3d, new_axes, plain, resolve_color, tidy
+from .style import add_key, check_legend, ink, is_3d, new_axes, note, plain, resolve_color, tidy
 
-# More names would hide the picture; the most important come first.
-MOST_NAMES = 40
+# More names than these would hide the picture: then the most important are left.
+MOST_NAMES, LEAST_NAMES = 40, 12
 
 
 def plot_embedding(
@@ -74,7 +74,8 @@ def plot_embedding(
     axis_names : sequence of ``dims`` str or None, default=None
         None: the names of the estimator's or the table's columns.
     milestones : bool, default=True
-        Name tips and forks of a trajectory, at most 40 of them, and mark its roots.
+        Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
+        roots.
     legend : {"auto", "outside", "inside", "none"}, default="auto"
         Where the legend is; "auto": beside the picture if the figure has a layout that makes room,
         else in the emptiest corner.
@@ -125,7 +126,6 @@ def plot_embedding(
     if scene.edges is not None:
         draw_graph(ax, scene, columns)
         if milestones and scene.milestones is not None:
-            ax.margins(0.1)  # room for names beside the tips
             draw_milestones(ax, scene, columns)
     finish_axes(ax, labels)
     if n_drawn < len(points):
@@ -222,7 +222,11 @@ def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
         "path_effects": [patheffects.withStroke(linewidth=2.5, foreground=pale)],
         "zorder": 5,
     }
-    for name, node in list(scene.milestones.items())[:MOST_NAMES]:
+    if not is_3d(ax):  # room for names beside the tips
+        low, high = nodes.min(axis=0), nodes.max(axis=0)
+        ax.update_datalim(np.array([low - 0.1 * (high - low), high + 0.1 * (high - low)]))
+    names = list(scene.milestones.items())
+    for name, node in names if len(names) <= MOST_NAMES else names[:LEAST_NAMES]:
         shift = 9 * away(node, nodes, scene.edges)[:2]
         text = f"{name}\nroot" if node in scene.roots else name
         if is_3d(ax):
@@ -273,9 +277,3 @@ def finish_axes(ax: Any, labels: list[str]) -> None:
     else:
         ax.set_aspect("equal", adjustable="datalim")
     tidy(ax)
-
-
-def note(ax: Any, text: str) -> None:
-    """A remark in small print below the title."""
-    place = ax.text2D if is_3d(ax) else ax.text
-    place(0.0, 1.0, text, transform=ax.transAxes, fontsize="x-small", color="0.35", va="bottom")

@@ -124,7 +124,7 @@ def draw_binned(ax: Any, points: Floats, coloring: Coloring, square: bool, zorde
         image.reshape(shape[1], shape[0], 4),
         extent=(corner[0], end[0], corner[1], end[1]),
         origin="lower",
-        interpolation="nearest",
+        interpolation="antialiased",  # else a coarser print would lose single pixels
         aspect="auto",
         zorder=zorder,
     )
@@ -160,7 +160,8 @@ def binned_image(pixel: Ints, n_pixels: int, coloring: Coloring) -> Floats:
     count = np.bincount(pixel, minlength=n_pixels)
     n_known = np.bincount(pixel[known], minlength=n_pixels)
     seen = n_known > 0
-    image = np.zeros((n_pixels, 4))
+    # Nothing is white and transparent: where pixels are blended, black would darken the rims.
+    image = np.tile([1.0, 1.0, 1.0, 0.0], (n_pixels, 1))
     image[count > 0] = to_rgba(MISSING)
     if coloring.kind == "number":
         # Infinite values are as the ends of the scale, as they are for single points.

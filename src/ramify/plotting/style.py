@@ -38,6 +38,7 @@ __all__ = [
     "ink",
     "is_3d",
     "new_axes",
+    "note",
     "plain",
     "resolve_color",
     "tidy",
@@ -108,6 +109,11 @@ def tidy(ax: Any) -> None:
     """Take away the lines that say nothing."""
     if not is_3d(ax):
         ax.spines[["top", "right"]].set_visible(False)
+
+
+def note(ax: Any, text: str) -> None:
+    """A remark in small print above the Axes, on the left, where titles seldom are."""
+    ax.set_title(text, loc="left", fontsize="small", color="0.45")
 
 
 def add_key(ax: Any, coloring: Coloring, points: Any = None, *, legend: str = "auto") -> None:
@@ -196,7 +202,7 @@ def add_legend(
     if beside_cube:
         drawn.set_in_layout(False)
         width = drawn.get_window_extent().width / ax.figure.bbox.width
-        engine.set(rect=(0, 0, 1 - min(width + 0.08, 0.6), 1))
+        engine.set(rect=(0, 0, 1 - min(width + 0.1, 0.6), 1))
     return drawn
 
 
