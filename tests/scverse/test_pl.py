@@ -88,6 +88,42 @@ def test_heatmap_takes_the_most_significant_genes(cells):
         ramify.pl.heatmap(untested)
 
 
+def test_adjacency_sorts_cells_by_a_column_or_by_time(cells):
+    adata = simulated_cells()
+    ramify.tl.drtree(adata)
+    ax = ramify.pl.adjacency(adata, order="day")
+    assert {"0", "later"} <= {text.get_text() for text in ax.get_xticklabels() + ax.texts}
+    ramify.pl.adjacency(adata)
+    ramify.pl.adjacency(cells)
+    with pytest.raises(ValueError, match="order='day' has a value for each of 120 cells, but"):
+        ramify.pl.adjacency(cells, order="day")
+
+
+def test_convergence_shows_all_fits(cells):
+    adata = cells.copy()
+    ramify.tl.drtree(adata)
+    shown = {text.get_text() for text in ramify.pl.convergence(adata).get_legend().get_texts()}
+    assert any("ddrtree" in text for text in shown)
+    assert len(shown) == 2
+    ramify.pl.convergence(adata, key="ddrtree")
+    with pytest.raises(KeyError, match="key='spl' is no tree of adata"):
+        ramify.pl.convergence(adata, key="spl")
+    with pytest.raises(KeyError, match="adata holds no tree"):
+        ramify.pl.convergence(simulated_cells())
+
+
+def test_uncertainty_is_that_of_the_bootstrap_or_the_posterior(cells):
+    adata = cells.copy()
+    with pytest.raises(KeyError, match=r"call ramify\.tl\.bootstrap\(adata\) first"):
+        ramify.pl.uncertainty(adata)
+    ramify.tl.bootstrap(adata, n_resamples=2, level=0.9)
+    ax = ramify.pl.uncertainty(adata)
+    assert ax.get_ylabel() == "pseudotime"
+    assert ax.get_title("left").startswith("90 % intervals")
+    ramify.tl.spl(adata, n_neighbors=5)
+    assert "95 %" in ramify.pl.uncertainty(adata, key="spl").get_title("left")
+
+
 def test_pictures_change_nothing(cells):
     adata = cells.copy()
     before = repr(adata), sorted(adata.uns["ddrtree"])

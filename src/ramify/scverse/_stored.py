@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._compat import import_pandas
 from ..estimators._files import estimator_from_state
 from ..io import Unsound
 from ..trajectory import Trajectory
 from ..trajectory.checks import listed
+from ..trajectory.support import Support
 from ._keys import PLACED, UNS, keys_of
 
 METHODS = ("ddrtree", "drtree", "spl")
@@ -73,9 +75,14 @@ def is_fit(entry: Any) -> bool:
     return isinstance(entry, dict) and entry.get(UNS.method) in METHODS and UNS.centers in entry
 
 
+def present_keys(adata: Any) -> list[str]:
+    """Names of all our analyses."""
+    return [name for name, entry in adata.uns.items() if is_fit(entry)]
+
+
 def find_key(adata: Any, key: str | None) -> str:
     """The analysis that is meant: the one that is named, or the only one."""
-    present = [name for name, entry in adata.uns.items() if is_fit(entry)]
+    present = present_keys(adata)
     calls = "ramify.tl.ddrtree(adata), drtree or spl"
     if key is None:
         if len(present) == 1:
@@ -151,6 +158,33 @@ def trajectory_from(
         return trajectory
     end = int(left[PLACED.end]) if PLACED.end in left else None
     return trajectory.rooted(node=[int(node) for node in left[PLACED.roots]], end=end)
+
+
+def stored_support(adata: Any, key: str) -> Support | None:
+    """What `tl.bootstrap` has found, if it was called."""
+    entry, keys = adata.uns[key].get(UNS.support), keys_of(key)
+    if entry is None:
+        return None
+    pandas = import_pandas()
+    columns = {
+        "std": keys.pseudotime_std,
+        "lower": keys.pseudotime_lower,
+        "upper": keys.pseudotime_upper,
+        "branch_agreement": keys.branch_agreement,
+    }
+    times = {name: adata.obs[column] for name, column in columns.items()}
+    time = stored_trajectory(adata, key).pseudotime_
+    return Support(
+        branches_=entry["branches"],
+        milestones_=entry["milestones"],
+        pseudotime_=pandas.DataFrame({"pseudotime": time, **times}, index=adata.obs_names),
+        n_tips_=entry["n_tips"].set_index("n_tips")["n_resamples"],
+        method_=str(entry["method"]),
+        n_resamples_=int(entry["n_resamples"]),
+        n_failed_=int(entry["n_failed"]),
+        messages_=(),
+        n_unconverged_=int(entry["n_unconverged"]),
+    )
 
 
 def stored_steps(entry: dict[str, Any]) -> list[Step]:

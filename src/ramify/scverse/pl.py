@@ -1,6 +1,5 @@
 """Pictures of what `ramify.tl` has written: they read slots and call `ramify.plotting`."""
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,21 @@ from .._compat import import_extra, import_pandas
 from ..trajectory.checks import listed
 from ._adata import check_adata, column_of, gene_values
 from ._keys import UNS
-from ._stored import find_key, stored_trajectory
+from ._stored import find_key, present_keys, stored_model, stored_support, stored_trajectory
 
 import_extra("matplotlib", "ramify.pl", "anndata")
 from .. import plotting  # noqa: E402  (says first how to get matplotlib)
 
-__all__ = ["branches", "embedding", "heatmap", "tree", "trends"]
+__all__ = [
+    "adjacency",
+    "branches",
+    "convergence",
+    "embedding",
+    "heatmap",
+    "tree",
+    "trends",
+    "uncertainty",
+]
 
 
 def embedding(
@@ -155,10 +163,7 @@ def branches(
     key, path = _trajectory(adata, key)
     if labels is not None:
         options["labels"] = column_of(adata, labels, "labels")
-    support = adata.uns[key].get(UNS.support)
-    if support is not None:
-        options.setdefault("support", SimpleNamespace(branches_=support["branches"]))
-    return plotting.plot_branch_graph(path, **options)
+    return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
 
 
 def trends(
@@ -267,6 +272,130 @@ def heatmap(
         genes = table.index[:n_genes].tolist()
     values, names = chosen_genes(adata, genes, layer, use_raw)
     return plotting.plot_heatmap(path, values, names, to=to, **options)
+
+
+def adjacency(
+    adata: Any, *, order: str | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Draw the adjacency matrix of the learned graph; of `spl`, its weights between cells.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    order : str or None, default=None
+        A column of ``obs`` to sort the nodes by, where these are the cells (`drtree`, `spl`). None:
+        pseudotime.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `ramify.plotting.plot_adjacency`: order_name, kind, cmap, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.spl(adata, n_neighbors=5)
+    >>> ax = ramify.pl.adjacency(adata)
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    entry = adata.uns[key]
+    graph = entry.get(UNS.graph, entry[UNS.tree])
+    if order is None:
+        values = path.project(entry[UNS.centers])["pseudotime"]
+    else:
+        values = column_of(adata, order, "order")
+        if entry[UNS.method] == "ddrtree" or len(values) != graph.shape[0]:
+            raise ValueError(
+                f"order={order!r} has a value for each of {len(values)} cells, but the nodes of "
+                f"{key!r} are {graph.shape[0]} others; leave order out."
+            )
+    return plotting.plot_adjacency(graph, order=values, **options)
+
+
+def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
+    """Draw the objective of the fits after each iteration, and how they ended.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    key : str, sequence of str or None, default=None
+        Names of the results; None: all there are.
+    **options
+        Of `ramify.plotting.plot_convergence`: scale, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ax = ramify.pl.convergence(adata)
+    >>> ax.get_xlabel()
+    'iteration'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    check_adata(adata)
+    keys = present_keys(adata) if key is None else [key] if isinstance(key, str) else list(key)
+    keys = [find_key(adata, name) for name in keys or [None]]
+    return plotting.plot_convergence({name: stored_model(adata, name) for name in keys}, **options)
+
+
+def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
+    """Draw how uncertain cells are: intervals of pseudotime, or regions in the learned space.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.bootstrap`, which are drawn as intervals, or else of
+        `ramify.tl.spl`, whose posterior is drawn as circles.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `ramify.plotting.plot_uncertainty`: level, max_samples, samples, color, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ramify.tl.bootstrap(adata, n_resamples=3)
+    >>> ax = ramify.pl.uncertainty(adata)
+    >>> ax.get_ylabel()
+    'pseudotime'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, _ = _trajectory(adata, key)
+    support = stored_support(adata, key)
+    if support is None and adata.uns[key][UNS.method] != "spl":
+        raise KeyError(f"adata.uns[{key!r}] has no support; call ramify.tl.bootstrap(adata) first.")
+    result = stored_model(adata, key) if support is None else support
+    return plotting.plot_uncertainty(result, **options)
 
 
 def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
