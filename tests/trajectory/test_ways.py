@@ -12,6 +12,9 @@ from ramify.trajectory.ways import standardized, trends_along, way_to
 from .drawn import trajectory
 
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
 def fork(n_samples=200, seed=0):
     """Samples on a stem with two branches; simulated."""
     rng = np.random.default_rng(seed)
