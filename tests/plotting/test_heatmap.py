@@ -9,7 +9,6 @@ from ramify.trajectory import Trajectory
 
 from . import scenes
 
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 

@@ -11,7 +11,6 @@ from ramify.trajectory.ways import standardized, trends_along, way_to
 
 from .drawn import trajectory
 
-
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
