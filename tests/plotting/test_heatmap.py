@@ -9,6 +9,8 @@ from ramify.trajectory import Trajectory
 
 from . import scenes
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def rows(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
