@@ -6,18 +6,23 @@ from typing import Any
 
 from .estimators._files import estimator_from_state
 from .io import ModelFileError, Unsound, read_state
+from .trajectory.state import trajectory_from_state
+from .workflow import workflow_from_state
 
 # What a file may hold, and what makes it out of its state.
-KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {"estimator": estimator_from_state}
+KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "estimator": estimator_from_state,
+    "trajectory": trajectory_from_state,
+    "workflow": workflow_from_state,
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` has written.
 
     A file from a stranger can do no harm: it holds numbers and text, nothing in it is
-    executed, no more memory is taken than it has bytes (but for a kernel matrix or components that
-    are computed again), and what it says is checked before it is used. Files of all earlier
-    versions of ramify can be read.
+    executed, and what it says is checked before it is used or memory is taken for it
+    (docs/model-files.md). Files of all earlier versions of ramify can be read.
 
     Parameters
     ----------
@@ -25,7 +30,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    model : fitted SPL, DRTree or DDRTree
+    model : fitted SPL, DRTree or DDRTree, Trajectory, or Workflow
+        As it was saved; `ramify fit` writes a `ramify.workflow.Workflow`.
 
     Raises
     ------

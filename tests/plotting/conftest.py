@@ -21,8 +21,9 @@ mpl.use("agg")
 
 BASELINE = Path(__file__).parent / "baseline"
 WRITE = "RAMIFY_WRITE_BASELINES"
-# Root mean square of the differences, of 255: edges of shapes differ between releases.
-TOLERANCE = 4.0
+# Root mean square of the differences, of 255. From matplotlib 3.8 to 3.11 shapes are the same
+# pixel by pixel and images differ by up to 0.4; another colour of one category in twelve makes 2.9.
+TOLERANCE = 1.0
 
 
 @pytest.fixture(autouse=True)

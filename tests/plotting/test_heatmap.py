@@ -9,6 +9,8 @@ from ramify.trajectory import Trajectory
 
 from . import scenes
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def rows(ax):
     return [label.get_text() for label in ax.get_yticklabels()]
@@ -138,3 +140,12 @@ def test_wrong_choices_are_told(given, message):
 def test_wrong_values_are_told():
     with pytest.raises(ValueError, match=r"values has shape \(7, 2\) but must be"):
         plot_heatmap(scenes.tree(30), np.ones((7, 2)))
+
+
+def test_names_of_short_branches_are_left_out():
+    path = scenes.tree(60)
+    _, ax = plt.subplots(figsize=(0.8, 2.0))
+    plot_heatmap(path, path.pseudotime_[:, np.newaxis], to=tip_of(path), ax=ax)
+    ax.figure.canvas.draw()
+    assert len(ax.patches) == 3
+    assert len(ax.child_axes[0].get_xticklabels()) == 0

@@ -10,6 +10,8 @@ from ramify.trajectory import Trajectory
 
 from . import scenes
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 NAMES = ["GATA1", "SPI1", "CEBPA", "KLF1"]
 
 

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ramify.trajectory import Trajectory
-from ramify.trajectory.layout import REACH, spread, tree_layout
+from ramify.trajectory.layout import (
+    REACH,
+    graph_in_space,
+    spread,
+    stepwise_graph,
+    tree_layout,
+)
 
 from .drawn import trajectory
 
@@ -166,3 +172,31 @@ def test_offsets_are_wider_where_samples_are_denser():
 def test_one_sample_lies_on_its_arm():
     path = Trajectory([[0, 1]], [[0.0, 0.0], [2.0, 0.0]], [[1.0, 1.0]])
     assert tree_layout(path).samples.tolist() == [[1.0, 0.5]]
+
+
+@given(ANY_GRAPH)
+def test_a_graph_by_steps_has_every_branch_once_and_runs_forward(path):
+    found, tree = stepwise_graph(path), tree_layout(path)
+    assert len(np.unique(found.branches, axis=0)) == len(path.branch_table_)
+    assert np.all(found.lines[:, 0, 0] < found.lines[:, 1, 0])
+    whole = np.flatnonzero(tree.end >= 0)
+    step = found.milestones[tree.end[whole], 0] - found.milestones[tree.start[whole], 0]
+    assert np.all(step == 1)
+    drawn = np.append(found.line_branch, found.curve_branch)
+    is_alone = (path.branch_table_.start == path.branch_table_.end) & (
+        path.branch_table_.length == 0
+    )
+    assert np.array_equal(np.bincount(drawn), np.where(is_alone, 1, 2))
+
+
+@given(st.builds(trajectory, st.integers(0, 10_000), extra=st.integers(0, 3)))
+def test_discs_in_space_are_at_the_middle_of_their_branch(path):
+    found = graph_in_space(path)
+    table = path.branch_table_
+    # The same places as samples, which know how far along their branch they are.
+    again = path.project(found.branches)
+    assert again.distance.to_numpy() == pytest.approx(0, abs=1e-7)
+    # Branches may cross in the plane, and a disc may be where they do.
+    certain = again.branch.to_numpy() == table.index
+    assert certain.mean() > 0.5
+    assert again.branch_position[certain].to_numpy() == pytest.approx(0.5, abs=1e-6)

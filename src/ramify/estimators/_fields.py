@@ -66,9 +66,7 @@ class Fields:
             return self._within(name, self._array(name, value, shape), -HUGE, HUGE)
         self._check_shape(name, value.shape, shape)
         if value.shape[1] > MAX_COLUMNS:
-            raise Unsound(
-                f"has {name} of {value.shape[1]:,} columns but at most {MAX_COLUMNS:,} fit"
-            )
+            raise Unsound(f"has {name} of {value.shape[1]:,} columns, more than {MAX_COLUMNS:,}")
         self._within(name, self._array(name, value.data, ("n_stored",)), -HUGE, HUGE)
         return value
 

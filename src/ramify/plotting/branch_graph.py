@@ -11,10 +11,10 @@ from matplotlib.transforms import IdentityTransform
 from .._typing import Floats
 from ..trajectory.checks import check_order, listed
 from ..trajectory.layout import graph_in_space, stepwise_graph
-from .branches import coloring_of, halo, name_milestones, names_of_roots
+from .branches import check_path, coloring_of, halo, name_milestones, names_of_roots
 from .coloring import MISSING
 from .points import inches
-from .style import add_key, ink, new_axes, resolve_color, tidy
+from .style import add_key, check_legend, ink, new_axes, resolve_color, tidy
 
 LAYOUTS = ("tree", "embedding")
 # Of a disc, in points of typography.
@@ -76,6 +76,8 @@ def plot_branch_graph(
     ['False (...)', 'True (...)']
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    check_path(path)
+    check_legend(legend)
     if layout not in LAYOUTS:
         raise ValueError(f"layout={layout!r} must be 'tree' or 'embedding'.")
     if layout == "embedding" and path.nodes_.shape[1] < 2:

@@ -7,11 +7,20 @@ from matplotlib import patheffects
 
 from .._compat import import_pandas
 from .._typing import Floats, Ints
+from ..trajectory import Trajectory
 from ..trajectory.branches import importance
 from .coloring import MOST_CATEGORIES, PALETTE
-from .embedding import note
 from .scene import values_of
-from .style import Coloring, ink, resolve_color
+from .style import Coloring, ink, note, resolve_color
+
+
+def check_path(path: Any) -> None:
+    """A trajectory, of which there are branches to draw."""
+    if not isinstance(path, Trajectory):
+        raise TypeError(
+            f"path is a {type(path).__name__} but must be a Trajectory; make one with "
+            "Trajectory.from_estimator or learn_trajectory."
+        )
 
 
 def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> Coloring:

@@ -8,7 +8,7 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
 from ..trajectory.ways import WayTrends, trends_along
-from .branches import branch_colors
+from .branches import branch_colors, check_path
 from .coloring import DIVERGING, MISSING, SEQUENTIAL
 from .points import inches
 from .style import color_bar, new_axes, plain
@@ -77,6 +77,7 @@ def plot_heatmap(
     (10, 'pseudotime')
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    check_path(path)
     found = trends_along(
         path,
         values,

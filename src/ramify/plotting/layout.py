@@ -7,9 +7,9 @@ from matplotlib.collections import PathCollection
 from matplotlib.path import Path
 
 from ..trajectory.layout import TreeLayout, tree_layout
-from .branches import coloring_of, name_milestones, names_of_roots
+from .branches import check_path, coloring_of, name_milestones, names_of_roots
 from .points import draw_lines, draw_points, inches
-from .style import add_key, new_axes, tidy
+from .style import add_key, check_legend, new_axes, tidy
 
 # Height of a name, in inches, with some room.
 NAME_HEIGHT = 0.13
@@ -62,6 +62,8 @@ def plot_layout(
     ['T1\nroot', 'T2', 'T3', 'F1']
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    check_path(path)
+    check_legend(legend)
     coloring = coloring_of(path, color, color_name)
     found = tree_layout(path)
     height = found.room[:, 1].max()

@@ -11,7 +11,7 @@ from .._typing import Floats, Ints
 from ..trajectory.checks import check_order, listed
 from ..trajectory.features import check_features, choose_features
 from ..trajectory.ways import way_to
-from .branches import branch_coloring, branch_colors, halo
+from .branches import branch_coloring, branch_colors, check_path, halo
 from .points import draw_points
 from .style import add_key, check_legend, new_axes, plain, tidy
 
@@ -82,6 +82,7 @@ def plot_trends(
     ('gene 3', 'pseudotime')
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    check_path(path)
     check_legend(legend)
     check_order(values, path.names_, "values")
     numbers, names = check_features(values, feature_names, len(path.names_))

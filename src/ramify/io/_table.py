@@ -1,0 +1,317 @@
+"""What every reader of tables returns, and the checks that all of them share."""
+
+import difflib
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._compat import import_extra
+from .._typing import Matrix
+
+# No lossless codec that these formats use packs real data tighter than deflate's limit of 1032.
+MOST_COMPRESSED = 1100
+UNSTORED_BYTES = 2**30
+
+
+class InputError(ValueError):
+    """What is wrong with a file of data, in one sentence that names it.
+
+    Examples
+    --------
+    >>> from ramify.io import InputError
+    >>> issubclass(InputError, ValueError)
+    True
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    r"""Samples by features, with the names of both and what else is known of the samples.
+
+    Attributes
+    ----------
+    X : ndarray of float64 or scipy.sparse.csr_array, shape (n_samples, n_features)
+        The measurements; NaN is a missing value.
+    features : list of str
+        Names of the columns of X, without repeats.
+    samples : list of str
+        Names of the rows of X, without repeats.
+    annotations : pandas.DataFrame
+        One row for each sample, in the order of X, indexed by `samples`; maybe no column.
+    source : str
+        Where the table was read from.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ramify.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("patient,age,crp,ward\nP1,71,3.5,A\nP2,64,,B\n")
+    >>> table = read_table(path)
+    >>> table.samples, table.features
+    (['P1', 'P2'], ['age', 'crp'])
+    >>> table.annotations["ward"].tolist()
+    ['A', 'B']
+    """
+
+    X: Matrix
+    features: list[str]
+    samples: list[str]
+    annotations: Any
+    source: str
+
+
+def pandas_for_tables() -> Any:
+    """Pandas, which holds the annotations of every table."""
+    return import_extra("pandas", "reading a table", "cli")
+
+
+def make_table(
+    X: Matrix,
+    features: Iterable[Any] | None,
+    samples: Iterable[Any] | None,
+    annotations: Any,
+    source: str,
+    *,
+    exclude: Sequence[str] = (),
+    id: str | None = None,
+) -> Table:
+    """A table of float64 from a matrix with or without names, once everything fits together.
+
+    Missing names are numbers that count from 0.
+    """
+    pandas = pandas_for_tables()
+    X = as_floats(X, source)
+    samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
+    features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
+    for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
+        if len(names) != count:
+            raise InputError(
+                f"{source} names {len(names)} {what}, but its matrix has {count}; "
+                f"give one name for each."
+            )
+    check_unique(features, f"columns of {source}", "rename them")
+    if annotations is None:
+        annotations = pandas.DataFrame(index=range(X.shape[0]))
+    if id is not None:
+        annotations, samples = take_id(annotations, id, source)
+    check_unique(samples, f"samples of {source}", "make them unique, or name another column by id")
+    if exclude:
+        known = [*features, *map(str, annotations.columns)]
+        check_known(exclude, known, source)
+        X, features, annotations = move_to_annotations(X, features, annotations, exclude)
+    if not len(samples):
+        raise InputError(f"{source} has no samples; it needs at least one row of values.")
+    if not len(features):
+        raise InputError(
+            f"{source} has no numeric column left to learn from; "
+            "give it one, or exclude fewer columns."
+        )
+    check_no_infinity(X, features, samples, source)
+    annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
+    return Table(X, features, samples, annotations, source)
+
+
+def numbered(count: int) -> list[str]:
+    """Names for what has none."""
+    return [str(i) for i in range(count)]
+
+
+def as_floats(X: Matrix, source: str) -> Matrix:
+    """X as a float64 array, or as a sparse array in rows whose indices lie within its shape."""
+    if sparse.issparse(X):
+        if X.dtype.kind not in "biuf":
+            raise InputError(f"{source} holds values of type {X.dtype}, which are not numbers.")
+        check_indices(X, source)
+        csr = sparse.csr_array(X)
+        csr.sum_duplicates()
+        return csr.astype(np.float64, copy=False)
+    X = np.asarray(X)
+    if X.ndim != 2:
+        raise InputError(
+            f"{source} holds an array of shape {X.shape}, but a table has two dimensions, "
+            "samples by features; reshape it."
+        )
+    if X.dtype.kind not in "biuf":
+        raise InputError(
+            f"{source} holds values of type {X.dtype}, which are not real numbers; convert them."
+        )
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def check_indices(X: Any, source: str) -> None:
+    """Compiled loops trust the indices of a sparse matrix: one from a file may lie."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and X.nnz:
+            for index, size in ((X.row, X.shape[0]), (X.col, X.shape[1])):
+                if index.min() < 0 or index.max() >= size:
+                    raise ValueError(f"index {index.max()} in a dimension of {size}")
+    except ValueError as error:
+        raise InputError(
+            f"{source} holds a broken sparse matrix ({error}); write it again."
+        ) from error
+
+
+def check_unique(names: Sequence[str], what: str, remedy: str) -> None:
+    """Names must tell apart what they name."""
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    repeated: dict[str, None] = {}
+    for name in names:
+        if name in seen:
+            repeated[name] = None
+        seen.add(name)
+    are = "is" if len(repeated) == 1 else "are"
+    raise InputError(
+        f"{what} must be unique, but {listed(list(repeated))} {are} repeated; {remedy}."
+    )
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first few names, quoted.
+
+    Examples
+    --------
+    >>> from ramify.io._table import listed
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(str(name)) for name in names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def check_known(
+    names: Sequence[str], known: Sequence[str], source: str, kind: str = "column"
+) -> None:
+    """A name that is not there is likely misspelt: say which one is near."""
+    present = set(known)
+    for name in names:
+        if name not in present:
+            close = difflib.get_close_matches(str(name), known, n=3)
+            hint = f"did you mean {listed(close)}?" if close else f"it has {listed(known, 10)}."
+            raise InputError(
+                f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
+            )
+
+
+def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
+    """The names of the samples, and the annotations without the column that held them."""
+    check_known([id], [str(name) for name in annotations.columns], source)
+    return annotations.drop(columns=id), id_names(annotations[id], id, source)
+
+
+def id_names(column: Any, id: str, source: str) -> list[str]:
+    """A column as names of samples: none missing, none twice."""
+    what = f"column {id!r} of {source}" if id else f"the first column of {source}, without a name,"
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing):
+        raise InputError(
+            f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
+            f"first in data row {missing[0] + 1}; fill them in, or name another column by id."
+        )
+    names = [str(name) for name in column]
+    check_unique(names, f"names of samples in {what}", "mend them, or name another column by id")
+    return names
+
+
+def unique_names(names: Iterable[Any]) -> list[str]:
+    """The names, with -1, -2, … after those that occurred before, as scanpy does.
+
+    Gene symbols are not unique in most annotations of a genome.
+
+    Examples
+    --------
+    >>> from ramify.io._table import unique_names
+    >>> unique_names(["MATR3", "TBCE", "MATR3", "MATR3-1"])
+    ['MATR3', 'TBCE', 'MATR3-2', 'MATR3-1']
+    """
+    names = [str(name) for name in names]
+    if len(set(names)) == len(names):
+        return names
+    taken, count, unique = set(names), dict.fromkeys(names, 0), []
+    seen: set[str] = set()
+    for name in names:
+        new = name
+        while new in seen or (new != name and new in taken):
+            count[name] += 1
+            new = f"{name}-{count[name]}"
+        seen.add(new)
+        unique.append(new)
+    return unique
+
+
+def move_to_annotations(
+    X: Matrix, features: list[str], annotations: Any, names: Sequence[str]
+) -> tuple[Matrix, list[str], Any]:
+    """Features that are not to be learnt from, but may be coloured by."""
+    moved = set(names)
+    out = [j for j, name in enumerate(features) if name in moved]
+    if not out:
+        return X, features, annotations
+    kept = [j for j, name in enumerate(features) if name not in moved]
+    values = X[:, out]
+    values = values.toarray() if sparse.issparse(values) else values
+    frame = pandas_for_tables().DataFrame(
+        values, columns=[features[j] for j in out], index=annotations.index
+    )
+    clash = [name for name in frame.columns if name in annotations.columns]
+    annotations = annotations.drop(columns=clash).join(frame)
+    return X[:, kept], [features[j] for j in kept], annotations
+
+
+def check_no_infinity(
+    X: Matrix, features: Sequence[str], samples: Sequence[str], source: str
+) -> None:
+    """Infinity is no measurement; say where it is."""
+    values = X.data if sparse.issparse(X) else X
+    # A sum is finite unless something is not; only then look for it, at the price of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    if not np.isinf(values).any():
+        return
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        found = np.isinf(entries.data)
+        rows, columns = entries.row[found], entries.col[found]
+    else:
+        rows, columns = np.nonzero(np.isinf(X))
+    names = [features[j] for j in np.unique(columns)]
+    raise InputError(
+        f"{source} has infinite values in {listed(names)}, the first for sample "
+        f"{samples[rows[0]]!r}; replace them by numbers, or leave the cells empty."
+    )
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if something is there."""
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; check its name and folder.")
+    if not (path.is_file() or path.is_dir()):
+        raise InputError(f"{path} is neither a file nor a folder; pass a file on disk.")
+    return path
+
+
+def unstored_bytes(shape: Iterable[int], itemsize: int, stored: int) -> int:
+    """How much of an array of this shape cannot be in the bytes that are stored."""
+    return max(0, math.prod(map(int, shape)) * itemsize - MOST_COMPRESSED * stored)
+
+
+def check_stored(shape: Iterable[int], itemsize: int, stored: int, what: str) -> None:
+    """A few bytes can declare an array that fills the memory: refuse before making room for it."""
+    shape = tuple(int(size) for size in shape)
+    if unstored_bytes(shape, itemsize, stored) > UNSTORED_BYTES:
+        raise InputError(
+            f"{what} declares a shape of {shape}, but only {stored} bytes are stored; "
+            "the file is damaged or hostile, and is not read."
+        )

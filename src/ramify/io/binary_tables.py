@@ -1,0 +1,135 @@
+"""NumPy's files and Parquet."""
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._compat import import_extra
+from ._table import InputError, Table, check_stored, make_table, pandas_for_tables
+from .frames import table_from_frame
+
+
+def read_parquet(
+    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
+) -> Table:
+    """Read a Parquet file; what is a number there is a feature."""
+    pandas_for_tables()
+    arrow = import_extra("pyarrow", "reading Parquet", "cli")
+    parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
+    try:
+        columns = parquet.ParquetFile(path).read()
+        for j, field in enumerate(columns.schema):
+            if arrow.types.is_decimal(field.type):
+                columns = columns.set_column(j, field.name, columns[j].cast(arrow.float64()))
+        frame = columns.to_pandas()
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        reason = str(error).split("\n")[0].rstrip(". ")
+        raise InputError(
+            f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
+            "format: write it again."
+        ) from error
+    if type(frame.index) is not pandas_for_tables().RangeIndex:
+        name = frame.index.name
+        frame = frame.reset_index(names="" if name is None else str(name))
+    return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
+
+
+def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+    """Read a two-dimensional array, samples by features; names are numbers from 0."""
+    try:
+        # Mapped, not read: an absurd shape does not fit the file, and is refused by that.
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise unreadable(path, error) from error
+    return make_table(np.array(X), None, None, None, str(path), exclude=exclude, id=id)
+
+
+def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+    """Read one two-dimensional array, arrays with agreed names, or a sparse matrix of SciPy.
+
+    Agreed names are X (samples by features), and if present `features`, `samples` and `y`, the
+    annotation "label". Other arrays with one value for each sample are annotations by their own
+    name; the rest is left alone.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                check_member(archive, member, path)
+        with np.load(path, allow_pickle=False) as file:
+            keys = list(file.files)
+            if "indptr" in keys or {"row", "col"} <= set(keys):
+                X = load_sparse(path, file)
+                return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+            key = choose_matrix(path, keys)
+            X = file[key]
+            rest = {name: file[name] for name in keys if name != key}
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
+        raise unreadable(path, error) from error
+    features, samples = rest.pop("features", None), rest.pop("samples", None)
+    rows = X.shape[:1]
+    annotations = {
+        "label" if name == "y" else name: values
+        for name, values in rest.items()
+        if values.shape == rows
+    }
+    frame = pandas_for_tables().DataFrame(annotations, index=range(*rows))
+    return make_table(X, features, samples, frame, str(path), exclude=exclude, id=id)
+
+
+def check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
+    """The header of an array must agree with the bytes that follow it, before room is made."""
+    if not member.filename.endswith(".npy"):
+        raise InputError(f"{path} holds {member.filename!r}, which is no array of NumPy.")
+    with archive.open(member) as file:
+        version = np.lib.format.read_magic(file)
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(file)
+    if dtype.hasobject:
+        raise InputError(
+            f"{path} holds Python objects in {member.filename!r}, which could run code; save "
+            "numbers, or text by .astype(str)."
+        )
+    what = f"{member.filename!r} in {path}"
+    check_stored(shape, dtype.itemsize, min(member.compress_size, path.stat().st_size), what)
+
+
+def choose_matrix(path: Path, keys: Sequence[str]) -> str:
+    """The array that is the table."""
+    if "X" in keys:
+        return "X"
+    if len(keys) == 1:
+        return keys[0]
+    raise InputError(
+        f"{path} holds {len(keys)} arrays ({', '.join(keys)}), but none of the name X; "
+        "name the table X, or store it alone."
+    )
+
+
+def load_sparse(path: Path, file: Any) -> Any:
+    """A matrix of scipy.sparse.save_npz, once its shape is plausible."""
+    shape = file["shape"]
+    if shape.shape != (2,):
+        raise InputError(f"{path} holds a sparse array of shape {shape.tolist()}, not a table.")
+    check_stored([int(shape.max()) + 1], 8, path.stat().st_size, f"the sparse matrix in {path}")
+    return sparse.load_npz(path)
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """One sentence for the many ways in which a file of NumPy can be broken."""
+    reason = str(error).split("\n")[0].rstrip(". ") or type(error).__name__
+    if "allow_pickle" in reason or "Python objects" in reason:
+        reason = "it holds pickled Python objects, which could run code"
+    return InputError(
+        f"{path} cannot be read as a NumPy file ({reason}); save numbers, or text by .astype(str)."
+    )

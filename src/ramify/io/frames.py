@@ -1,0 +1,182 @@
+"""Columns of a data frame -> names of samples, features and annotations."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._table import (
+    InputError,
+    Table,
+    check_known,
+    check_unique,
+    id_names,
+    listed,
+    make_table,
+    pandas_for_tables,
+)
+
+# What an empty cell is called, apart from what text_tables takes as missing in every column: in
+# a column of words these may be words ("None" is a therapy), among numbers they are not.
+MISSING_AMONG_NUMBERS = frozenset(
+    [
+        "-",
+        "--",
+        ".",
+        "..",
+        "?",
+        "*",
+        "none",
+        "missing",
+        "unknown",
+        "nd",
+        "n.d.",
+        "n.a.",
+        "#n/a",
+        "#value!",
+        "#div/0!",
+        "#num!",
+        "#ref!",
+        "na",
+        "nan",
+    ]
+)
+ID_NAME = re.compile(
+    r"(.+[ _.-])?id|index|row_?names"
+    r"|(sample|cell|barcode|patient|subject|participant|donor)s?"
+    r"([ _.-]?(id|name|barcode|no|nr|number))?"
+)
+# A number, or what was meant as one: "<5", "1,5", "1 234", "12 %".
+MEANT_AS_NUMBER = re.compile(
+    r"[<>≤≥=~±\s]*[+-]?"
+    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
+    r"([eE][+-]?\d+)?\s*[%*]?"
+)
+
+
+def table_from_frame(
+    frame: Any,
+    source: str,
+    *,
+    id: str | None,
+    exclude: Sequence[str],
+    features: Sequence[str] | None = None,
+    typed: bool,
+) -> Table:
+    """Numbers are features, everything else is an annotation; or these are the features.
+
+    `typed` says that the file declares types, so that digits stored as text are text on purpose.
+    """
+    pandas = pandas_for_tables()
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    check_unique(list(frame.columns), f"column names of {source}", "rename them")
+    check_known([*exclude, *([] if id is None else [id])], list(frame.columns), source)
+    samples = None
+    if id is None:
+        id = default_id(frame)
+    if id is not None:
+        samples = id_names(frame[id], id, source)
+        frame = frame.drop(columns=id)
+    left_out = set(exclude) if features is None else set(frame.columns) - set(features)
+    columns: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
+    for name in frame.columns:
+        numbers = None if name in left_out else as_numbers(frame[name], source, typed=typed)
+        if numbers is None:
+            annotations[name] = frame[name]
+        else:
+            columns[name] = numbers
+    missing = [name for name in features or () if name not in columns]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
+            f"numbers: {listed(missing, 10)}; add them."
+        )
+    if not columns and len(frame):
+        raise InputError(
+            f"{source} has no numeric column to learn from: "
+            f"its {len(annotations)} columns are annotations or excluded; "
+            "write measurements as plain numbers, or exclude fewer columns."
+        )
+    X = np.empty((len(frame), len(columns)))
+    found = list(columns)
+    for j, name in enumerate(found):
+        X[:, j] = columns.pop(name)
+    return make_table(X, found, samples, pandas.DataFrame(annotations, index=frame.index), source)
+
+
+def is_unnamed(name: str) -> bool:
+    """Whether pandas writes, or reads again, an index without a name like this."""
+    return name in ("", "Unnamed: 0")
+
+
+def default_id(frame: Any) -> str | None:
+    """The first column, if it has no name or one like "patient" and tells samples apart.
+
+    Measurements with a fraction are no names, whatever the column is called.
+    """
+    if frame.shape[1] == 0:
+        return None
+    name = frame.columns[0]
+    if is_unnamed(name):
+        return str(name)
+    if not ID_NAME.fullmatch(name.lower()):
+        return None
+    column = frame[name]
+    if column.isna().any() or not column.is_unique:
+        return None
+    if column.dtype.kind in "iu":
+        return str(name)
+    numbers = pandas_for_tables().to_numeric(column, errors="coerce").to_numpy(float)
+    if np.isfinite(numbers).all() and (numbers != np.round(numbers)).any():
+        return None
+    return str(name)
+
+
+def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
+    """The column as float64 with NaN for missing values; None if it is an annotation.
+
+    Text of which most was meant as numbers is neither, and an error.
+    """
+    types = pandas_for_tables().api.types
+    if types.is_bool_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
+        return None
+    if types.is_numeric_dtype(column.dtype):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if types.infer_dtype(column, skipna=True) not in ("string", "empty"):
+        return None
+    if isinstance(column.dtype, pandas_for_tables().CategoricalDtype):
+        return None
+    return text_as_numbers(column, source, typed=typed)
+
+
+def text_as_numbers(column: Any, source: str, *, typed: bool) -> Any:
+    """As `as_numbers`, for text: what a CSV file is made of."""
+    pandas = pandas_for_tables()
+    present = np.flatnonzero(column.notna().to_numpy())
+    text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
+    spelt = np.array([cell.lower() in MISSING_AMONG_NUMBERS or not cell for cell in text], bool)
+    rows, text = present[~spelt], text[~spelt]
+    good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
+    good = np.asarray(good, dtype=bool)
+    if typed and (good.all() or not len(text)):
+        return None
+    if not good.all():
+        meant = np.array([MEANT_AS_NUMBER.fullmatch(cell) is not None for cell in text])
+        if np.mean(meant | good) <= 0.5:
+            return None
+        first = int(np.argmin(good))
+        n_bad = int(np.sum(~good))
+        raise InputError(
+            f"column {column.name!r} of {source} seems to hold numbers, but {n_bad} of its "
+            f"{len(column)} cells cannot be read as such, the first {text[first]!r} in data row "
+            f"{rows[first] + 1}; "
+            "mend the cells (an empty cell is a missing value, a decimal sign is a point) "
+            "or exclude the column."
+        )
+    if not len(text) and spelt.any():
+        return None
+    numbers = np.full(len(column), np.nan)
+    numbers[rows] = [float(cell) for cell in text]
+    return numbers

@@ -1,0 +1,159 @@
+"""A table from a file of any of the supported formats."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from ._table import InputError, Table, check_path
+from .anndata_files import is_zarr, read_anndata_table
+from .binary_tables import read_npy, read_npz, read_parquet
+from .matrix_market import read_matrix_market
+from .text_tables import read_text_table
+
+READERS = {
+    ".csv": read_text_table,
+    ".tsv": read_text_table,
+    ".txt": read_text_table,
+    ".csv.gz": read_text_table,
+    ".tsv.gz": read_text_table,
+    ".txt.gz": read_text_table,
+    ".parquet": read_parquet,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_matrix_market,
+    ".mtx.gz": read_matrix_market,
+}
+# What has columns of several kinds; the others hold numbers only.
+FRAMES = (read_text_table, read_parquet)
+ANNDATA = (".h5ad", ".zarr")
+N_COLUMNS_SHOWN = 10
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    id: str | None = None,
+    exclude: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    use_rep: str | None = None,
+    layer: str | None = None,
+) -> Table:
+    r"""Read samples by features from a file, whose name tells the format.
+
+    Parameters
+    ----------
+    path : path
+        A file that ends in .csv, .tsv or .txt (each also .gz), .parquet, .npy, .npz, .mtx or
+        .mtx.gz, or .h5ad; a folder of 10x Genomics; an AnnData folder .zarr.
+    id : str, default=None
+        The column (for AnnData: of obs) with the names of the samples. By default the first
+        column of a text or Parquet file, if it has no name or one like "id", "sample", "cell",
+        "barcode" or "patient" and holds different words or whole numbers; else row numbers
+        from 0.
+    exclude : sequence of str, default=()
+        Columns that are no features; they become annotations.
+    features : sequence of str, default=None
+        For text and Parquet: the columns that are features, as those of an earlier table; all
+        others become annotations, whatever they hold.
+    use_rep : str, default=None
+        For AnnData: the representation in obsm to read in place of X, such as "X_pca".
+    layer : str, default=None
+        For AnnData: the layer to read in place of X.
+
+    Returns
+    -------
+    Table
+        Numbers are features; text, dates, categories and yes/no columns are annotations.
+
+    Notes
+    -----
+    A lone .mtx file is samples by features; one with barcodes and features beside it is features
+    by cells, as 10x Genomics writes it, and is transposed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ramify.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("patient,age,crp,ward\nP1,71,3.5,A\nP2,64,,B\n")
+    >>> table = read_table(path, exclude=["age"])
+    >>> table.features, list(table.annotations.columns)
+    (['crp'], ['age', 'ward'])
+    >>> table.X
+    array([[3.5],
+           [nan]])
+    """
+    path = check_path(path)
+    exclude = [exclude] if isinstance(exclude, str) else list(exclude)
+    if path.name.lower().endswith(ANNDATA) or is_zarr(path):
+        return read_anndata_table(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
+    for name, value in (("use_rep", use_rep), ("layer", layer)):
+        if value is not None:
+            raise InputError(
+                f"{name}={value!r} is for AnnData files (.h5ad, .zarr), but {path} is none; "
+                f"leave {name} out."
+            )
+    if path.is_dir():
+        return read_matrix_market(path, id=id, exclude=exclude)
+    for suffix, reader in READERS.items():
+        if path.name.lower().endswith(suffix):
+            given = {"features": features} if reader in FRAMES else {}
+            return reader(path, id=id, exclude=exclude, **given)
+    raise InputError(
+        f"the name of {path} tells no known format; it must end in "
+        f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics."
+    )
+
+
+def missing_by_column(table: Table) -> dict[str, int]:
+    r"""How many values each feature lacks, most first; complete features are left out.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ramify.io import missing_by_column, read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("age,crp,hb\n71,,12\n64,,n/a\n55,3,11\n")
+    >>> missing_by_column(read_table(path))
+    {'crp': 2, 'hb': 1}
+    """
+    if sparse.issparse(table.X):
+        columns = table.X.indices[np.isnan(table.X.data)]
+        counts = np.bincount(columns, minlength=table.X.shape[1])
+    else:
+        counts = np.isnan(table.X).sum(axis=0)
+    order = np.argsort(-counts, kind="stable")
+    return {table.features[j]: int(counts[j]) for j in order if counts[j]}
+
+
+def missing_message(missing: Mapping[str, int], n_samples: int, source: str, remedy: str) -> str:
+    """Say which values are missing, and what to do, in the words of the caller.
+
+    Parameters
+    ----------
+    missing : mapping of str to int
+        As from `missing_by_column`.
+    n_samples : int
+        The number of rows of the table.
+    source : str
+        Where the table came from.
+    remedy : str
+        What to do, such as "pass --impute median or --impute drop".
+
+    Examples
+    --------
+    >>> from ramify.io import missing_message
+    >>> missing_message({"crp": 2, "hb": 1}, 3, "a.csv", "pass --impute median or --impute drop")
+    "a.csv has 3 missing values in 2 columns: 'crp' 2 of 3, 'hb' 1 of 3;
+    pass --impute median or --impute drop."
+    """
+    shown = [f"{name!r} {count} of {n_samples}" for name, count in missing.items()]
+    if len(shown) > N_COLUMNS_SHOWN:
+        shown[N_COLUMNS_SHOWN:] = [f"and {len(shown) - N_COLUMNS_SHOWN} more columns"]
+    values, columns = sum(missing.values()), len(missing)
+    return (
+        f"{source} has {values} missing value{'s' * (values != 1)} in "
+        f"{columns} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
+    )
