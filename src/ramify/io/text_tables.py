@@ -140,9 +140,10 @@ def sniff(path: Path) -> tuple[list[str], str, str]:
     """Names of the columns, separator and decimal sign, from the first rows."""
     separator = choose_separator(path)
     rows = []
+    # Only where a comma does not separate can it be a decimal sign, for which to look further.
     for _, row in records(path, separator):
         rows.append(row)
-        if len(rows) > N_SNIFFED:
+        if len(rows) > (1 if separator == "," else N_SNIFFED):
             break
     names = [name.strip() for name in rows[0]]
     if len(rows) > 1:
@@ -222,4 +223,6 @@ def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:
                 raise InputError(f"column {j + 1} of {path} has no name; give it one.")
         else:
             kept.append(j)
-    return frame[kept].set_axis([names[j] for j in kept], axis=1)
+    frame = frame[kept] if len(kept) < len(names) else frame
+    frame.columns = [names[j] for j in kept]
+    return frame
