@@ -60,6 +60,7 @@ def read_text_table(path: Path, *, id: str | None, exclude: Sequence[str]) -> Ta
     # The parser fills short rows up with missing values.
     if len(frame) and frame[len(names) - 1].isna().any():
         check_rows(path, names, separator)
+    frame = without_empty_end(frame)
     if not len(frame):
         raise InputError(f"{path} has a header but no rows; it needs at least one sample.")
     frame = without_empty_unnamed(frame, names, path)
@@ -212,6 +213,14 @@ def check_rows(path: Path, names: Sequence[str], separator: str) -> None:
                 f"line {line} of {path} has {len(row)} values, but the header names "
                 f"{len(names)} columns; add or remove separators, or quote the text."
             )
+
+
+def without_empty_end(frame: Any) -> Any:
+    """The frame without the rows of separators that spreadsheets leave at the end."""
+    if not len(frame) or frame.iloc[-1].notna().any():
+        return frame
+    filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
+    return frame.iloc[: filled[-1] + 1 if len(filled) else 0].copy()
 
 
 def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:
