@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from ramify import SPL, DDRTree
-from ramify.plotting import plot_tree
+from ramify.plotting import plot_embedding
 
 N_SAMPLES, NOISE = 400, 0.08
 
@@ -61,7 +61,7 @@ def main(picture: str) -> None:
     for ax, (structure, make) in zip(axes.flat, shapes, strict=False):
         X = make(rng, N_SAMPLES) + NOISE * rng.normal(size=(N_SAMPLES, 2))
         model = DDRTree(n_components=None, structure=structure, lam=10.0, random_state=0).fit(X)
-        plot_tree(X - model.mean_, model.centers_, model.tree_, ax=ax, axis_names=("", ""))
+        plot_embedding(X - model.mean_, model.centers_, model.tree_, axis_names=("", ""), ax=ax)
         ax.set_title(f'DDRTree(structure="{structure}")')
     X = circle(rng, N_SAMPLES) + NOISE * rng.normal(size=(N_SAMPLES, 2))
     skeleton = SPL(n_components=None, gamma=30.0).fit(X)

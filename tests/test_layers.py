@@ -23,10 +23,15 @@ LAYERS = [
     "solvers",
     "estimators",
     "model_selection",
+    "preparation",
     "metrics",
     "trajectory",
+    "workflow",
+    "loading",
     "plotting",
+    "scverse",
     "cli",
+    "__main__",
 ]
 PACKAGE = Path(ramify.__file__).parent
 

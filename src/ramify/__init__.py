@@ -6,19 +6,24 @@ Three estimators with the scikit-learn interface:
 - `DRTree`: a tree with one node per sample;
 - `SPL`: a smooth skeleton of any shape, at the certified global optimum.
 
-`select` chooses their parameters by samples that were left out, scored by
-`held_out_log_likelihood`. `ramify.trajectory` leads from a tree to an answer: order, branches,
-trends, support. `ramify.metrics` scores, `ramify.datasets` simulates, and `ramify.structures` holds
-the sets of graphs to choose from.
+`Preparation` does to a table what is usual before a fit. `select` chooses parameters by samples
+that were left out, scored by `held_out_log_likelihood`. `load` reads a model that its `save` has
+written. `ramify.trajectory` leads from a tree to an answer: order, branches, trends, support.
+`ramify.plotting` draws, `ramify.metrics` scores, `ramify.datasets` simulates, and
+`ramify.structures` holds the sets of graphs to choose from. `ramify.tl` and `ramify.pl` work on
+AnnData objects, as scanpy does.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, metrics, structures, trajectory
+    from . import datasets, metrics, plotting, preparation, structures, trajectory
     from .estimators import SPL, DDRTree, DRTree
+    from .loading import load
     from .model_selection import held_out_log_likelihood, select
+    from .preparation import Preparation
+    from .scverse import pl, tl
 
 __version__ = "0.1.0"
 
@@ -26,25 +31,39 @@ __all__ = [
     "SPL",
     "DDRTree",
     "DRTree",
+    "Preparation",
     "__version__",
     "datasets",
     "held_out_log_likelihood",
+    "load",
     "metrics",
+    "pl",
+    "plotting",
+    "preparation",
     "select",
     "structures",
+    "tl",
     "trajectory",
 ]
-SUBPACKAGES = {"datasets", "metrics", "structures", "trajectory"}
+# Where to find each: imported when it is first used, and scikit-learn with it.
+HOMES = {
+    "SPL": "estimators",
+    "DDRTree": "estimators",
+    "DRTree": "estimators",
+    "Preparation": "preparation",
+    "held_out_log_likelihood": "model_selection",
+    "load": "loading",
+    "select": "model_selection",
+}
+MODULES = {"pl": "scverse.pl", "tl": "scverse.tl"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for, and scikit-learn with it, when it is first used."""
-    if name in SUBPACKAGES:
-        return importlib.import_module(f"{__name__}.{name}")
+    """Import what is asked for."""
+    if name in HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
     if name in __all__:
-        from . import estimators, model_selection
-
-        return getattr(estimators if hasattr(estimators, name) else model_selection, name)
+        return importlib.import_module(f"{__name__}.{MODULES.get(name, name)}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

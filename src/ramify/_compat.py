@@ -21,11 +21,13 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "effective_n_jobs",
+    "fitted_rows",
     "import_extra",
     "import_networkx",
     "import_pandas",
     "inlined",
     "kernel",
+    "output_container",
     "rows_of",
     "validate_parameter_constraints",
 ]
@@ -57,6 +59,16 @@ def inlined(function: Function) -> Function:
 def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
     """Some rows of X, of any type; if X holds a value for each pair of samples, against `train`."""
     return _safe_split(estimator, X, None, rows, train)[0]
+
+
+def fitted_rows(search: Any) -> Any:
+    """The samples that a `NearestNeighbors` was fitted to."""
+    return search._fit_X
+
+
+def output_container(estimator: Any) -> str | None:
+    """What `set_output` was told, if anything."""
+    return getattr(estimator, "_sklearn_output_config", {}).get("transform")
 
 
 def import_extra(name: str, purpose: str, extra: str) -> Any:

@@ -1,6 +1,9 @@
 """Checks that depend on the data, and their messages: name, value, constraint, remedy."""
 
 import math
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -16,6 +19,8 @@ from ._typing import Floats, Ints, Matrix, Sparse
 REMEDIES = {
     "could not convert": "X must hold numbers: drop columns of text or encode them, for instance "
     "with sklearn.preprocessing.OneHotEncoder",
+    "'NAType'": "X holds pandas.NA in a column of objects: make it one of numbers by "
+    'X.astype("Float64"), whose missing values are known as such',
     "must be a string or a real number": "X must hold numbers: drop such columns or encode them",
     "Complex data": "X must hold real numbers: pass real and imaginary parts as two columns",
     "with dim 3": "pass one row per sample and one column per feature",
@@ -35,18 +40,56 @@ def check_samples(
     Shape, type and number of features follow scikit-learn's rules, with its messages and
     what to do about them.
     """
-    try:
-        checked = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=ensure_min_samples,
-            estimator=estimator,
-            input_name="X",
-        )
+    with remedies():
+        checked = check_numbers(X, estimator, ensure_min_samples)
         size = check_finite(checked, "X")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
+    check_not_huge(checked, size, "X")
+    return checked
+
+
+def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) -> Matrix:
+    """An array or CSR matrix of numbers, finite or not.
+
+    Examples
+    --------
+    >>> from ramify._validation import check_numbers
+    >>> check_numbers([[1, None]])
+    array([[ 1., nan]])
+    """
+    names = [name for name in getattr(X, "columns", []) if isinstance(name, Hashable)]
+    for name, number in Counter(names).items():
+        if number > 1:
+            raise ValueError(
+                f"X has {number} columns named {name!r}, but names must be unique; rename or drop "
+                "some."
+            )
+    return check_array(
+        X,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=ensure_min_samples,
+        estimator=estimator,
+        input_name="X",
+    )
+
+
+@contextmanager
+def remedies() -> Iterator[None]:
+    """Add to scikit-learn's complaints about data what to do about them.
+
+    Examples
+    --------
+    >>> from ramify._validation import check_numbers, remedies
+    >>> with remedies():
+    ...     check_numbers([["a"]])
+    Traceback (most recent call last):
+    ...
+    ValueError: could not convert string to float: 'a'; X must hold numbers: drop columns of ...
+    """
+    try:
+        yield
     except (TypeError, ValueError) as error:
         # The values themselves, which some messages end with, tell the user nothing.
         complaint = str(error).partition("\n[")[0].rstrip(". \n")
@@ -54,8 +97,6 @@ def check_samples(
             if symptom in complaint:
                 raise type(error)(f"{complaint}; {remedy}.") from error
         raise
-    check_not_huge(checked, size, "X")
-    return checked
 
 
 def check_not_huge(X: Matrix, size: float, name: str) -> None:

@@ -128,6 +128,12 @@ def test_missing_values_of_pandas_are_located(name, X):
         build(name).fit(frame)
 
 
+def test_columns_of_the_same_name_are_refused(name, X):
+    frame = pd.DataFrame(X[:, [0, 1, 0]], columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="X has 2 columns named 'a', but names must be unique"):
+        build(name).fit(frame)
+
+
 @pytest.mark.parametrize("n_samples", [0, 1])
 def test_fewer_than_two_samples_are_refused(name, X, n_samples):
     message = rf"Found array with {n_samples} sample.* minimum of 2 is required by {name}"

@@ -204,3 +204,12 @@ def test_digits_are_kept_to_the_last(table_of):
     values = np.random.default_rng(0).normal(size=200)
     text = "\n".join(["a", *map(repr, map(float, values))])
     np.testing.assert_array_equal(table_of(text).X[:, 0], values)
+
+
+def test_features_of_an_earlier_table_leave_the_rest_as_annotations(table_of):
+    text = "x,age,crp\n1,70,<5\n2,80,<5\n"
+    table = table_of(text, features=["x"])
+    assert table.features == ["x"]
+    assert list(table.annotations.columns) == ["age", "crp"]
+    with pytest.raises(InputError, match="lacks 1 of 2 features as columns of numbers: 'bmi'"):
+        table_of(text, features=["x", "bmi"])

@@ -1,50 +1,268 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 
+from ramify import SPL, DDRTree, DRTree
 from ramify.graph import adjacency
-from ramify.plotting import plot_tree
+from ramify.plotting import plot_embedding
+from ramify.plotting.coloring import PALETTE
+from ramify.trajectory import Trajectory
 
-mpl.use("agg")
+EDGES = np.array([[0, 1], [1, 2], [1, 3]])
 
 
 @pytest.fixture
-def picture(rng):
-    centers = rng.normal(size=(4, 2))
-    tree = adjacency(np.array([[0, 1], [1, 2], [1, 3]]), 4)
-    figure, ax = plt.subplots()
-    yield rng.normal(size=(30, 2)), centers, tree, ax
-    plt.close(figure)
+def fork(rng):
+    """Simulated samples about a fork in three dimensions, and the fork."""
+    nodes = np.array([[0.0, 0, 0], [2, 0, 0], [4, 2, 1], [3, -2, -1]])
+    start, end = nodes[EDGES[rng.integers(3, size=90)]].transpose(1, 0, 2)
+    samples = start + rng.uniform(size=(90, 1)) * (end - start) + 0.1 * rng.normal(size=(90, 3))
+    return samples, nodes
 
 
-def test_every_edge_is_drawn_between_its_centres(picture):
-    embedding, centers, tree, ax = picture
-    assert plot_tree(embedding, centers, tree, ax=ax) is ax
-    drawn = {tuple(map(tuple, s)) for s in ax.collections[-1].get_segments()}
-    assert drawn == {(tuple(centers[i]), tuple(centers[j])) for i, j in [(0, 1), (1, 2), (1, 3)]}
+@pytest.fixture
+def path(fork):
+    samples, nodes = fork
+    return Trajectory(EDGES, nodes, samples)
 
 
-def test_labels_get_a_legend_with_counts(picture):
-    embedding, centers, tree, ax = picture
-    plot_tree(embedding, centers, tree, ax=ax, labels=["b"] * 20 + ["a"] * 10)
-    assert {t.get_text() for t in ax.get_legend().get_texts()} == {"a (10)", "b (20)"}
-    assert sum(len(c.get_offsets()) for c in ax.collections[:-1]) == 30
+@pytest.fixture(scope="module")
+def models():
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [4, 2, 1, 1]
+    return {
+        "SPL": SPL().fit(X),
+        "DRTree": DRTree().fit(X),
+        "DDRTree": DDRTree(random_state=0).fit(X),
+    }
 
 
-def test_one_component_cannot_be_drawn(picture):
-    embedding, centers, tree, ax = picture
+def legend_texts(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def drawn_segments(ax):
+    segments = next(c for c in ax.collections[::-1] if hasattr(c, "get_segments")).get_segments()
+    return {tuple(sorted(map(tuple, np.round(s, 9).tolist()))) for s in segments}
+
+
+@pytest.mark.parametrize("form", ["matrix", "dense", "edges"])
+def test_every_edge_is_drawn_between_its_nodes(fork, form):
+    samples, nodes = fork
+    matrix = adjacency(EDGES, 4)
+    tree = {"matrix": matrix, "dense": matrix.toarray(), "edges": EDGES}[form]
+    ax = plt.figure().subplots()
+    assert plot_embedding(samples, nodes, tree, ax=ax) is ax
+    ends = nodes[EDGES][..., :2]
+    assert drawn_segments(ax) == {tuple(sorted(map(tuple, e.tolist()))) for e in ends}
+    assert len(ax.collections[0].get_offsets()) == len(samples)
+
+
+@pytest.mark.parametrize("name", ["SPL", "DRTree", "DDRTree"])
+def test_a_fitted_estimator_is_drawn_with_its_graph(models, name):
+    model = models[name]
+    ax = plot_embedding(model)
+    graph = model.graph_ if name == "SPL" else model.tree_
+    assert len(drawn_segments(ax)) == graph.nnz // 2
+    assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(model.get_feature_names_out())
+
+
+def test_edges_of_spl_are_wider_the_larger_their_weights(models):
+    model = models["SPL"]
+    lines = plot_embedding(model).collections[-1]
+    upper = np.triu(model.graph_.toarray())
+    weights = upper[np.nonzero(upper)]
+    assert np.argmax(lines.get_linewidths()) == np.argmax(weights)
+    assert np.argmax(lines.get_colors()[:, 3]) == np.argmax(weights)
+
+
+def test_a_trajectory_has_named_milestones_and_a_root(path):
+    ax = plot_embedding(path.rooted(node="T2"))
+    assert {text.get_text() for text in ax.texts} == {"T1", "T2\nroot", "T3", "F1"}
+    root = ax.collections[-1].get_offsets()
+    np.testing.assert_array_equal(root, path.nodes_[[path.milestones_.node["T2"]], :2])
+    assert not plot_embedding(path, milestones=False).texts
+
+
+def test_names_point_away_from_the_edges(path):
+    texts = {text.get_text(): text for text in plot_embedding(path).texts}
+    tip, neighbour = path.nodes_[path.milestones_.node["T2"]], path.nodes_[1]
+    assert np.dot(texts["T2"].xyann, (tip - neighbour)[:2]) > 0
+
+
+def test_a_trajectory_knows_what_to_colour_by(path):
+    branches = plot_embedding(path, color="branch")
+    counts = path.branch_table_.n_samples
+    assert legend_texts(branches) == [f"{name} ({counts[name]})" for name in counts.index]
+    assert branches.get_legend().get_title().get_text() == "branch"
+    times = plot_embedding(path, color="pseudotime")
+    bar = times.figure.axes[1]
+    assert bar.get_ylabel() == "pseudotime"
+    assert bar.get_ylim() == pytest.approx((path.pseudotime_.min(), path.pseudotime_.max()))
+
+
+def test_a_series_in_another_order_is_refused(fork):
+    samples, nodes = fork
+    names = [f"cell {k}" for k in range(len(samples))]
+    path = Trajectory(EDGES, nodes, samples, names=names)
+    values = pd.Series(np.arange(90.0), index=names, name="age")
+    assert plot_embedding(path, color=values).figure.axes[1].get_ylabel() == "age"
+    with pytest.raises(ValueError, match="color has 'cell 89' in row 0"):
+        plot_embedding(path, color=values[::-1])
+
+
+def test_labels_get_a_legend_with_counts(fork):
+    ax = plot_embedding(fork[0], color=["b"] * 60 + ["a"] * 20 + [None] * 10, color_name="day")
+    assert legend_texts(ax) == ["a (20)", "b (60)", "missing (10)"]
+    offsets = ax.collections[0].get_offsets()
+    rows = [int(np.argmin(np.abs(fork[0][:, :2] - place).sum(axis=1))) for place in offsets]
+    expected = np.array([PALETTE[1]] * 60 + [PALETTE[0]] * 20 + ["#BDBDBD"] * 10)[rows]
+    drawn = ax.collections[0].get_facecolors()
+    np.testing.assert_allclose(drawn[:, :3], [to_rgba(color)[:3] for color in expected])
+
+
+def test_missing_numbers_are_counted(fork):
+    values = np.arange(90.0)
+    values[:7] = np.nan
+    bar = plot_embedding(fork[0], color=values, color_name="age").figure.axes[1]
+    assert bar.get_ylabel() == "age; grey: missing (7)"
+
+
+def test_hostile_names_are_shown_as_they_are(fork):
+    names = ["$x", "_hidden", "<b>", "$a$ and $b$", "x" * 200]
+    ax = plot_embedding(
+        fork[0], color=np.resize(names, 90), color_name="$_{", axis_names=["$", "_"]
+    )
+    assert [text.replace(r"\$", "$") for text in legend_texts(ax)] == [
+        "$a$ and $b$ (18)",
+        "$x (18)",
+        "<b> (18)",
+        "_hidden (18)",
+        "x" * 29 + "… (18)",
+    ]
+    ax.figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize("legend", ["outside", "inside", "none"])
+def test_the_legend_is_where_it_is_wanted(fork, legend):
+    ax = plot_embedding(fork[0], color=np.resize(["a", "b"], 90), legend=legend)
+    ax.figure.draw_without_rendering()
+    if legend == "none":
+        assert ax.get_legend() is None
+        return
+    box, frame = ax.get_legend().get_window_extent(), ax.bbox
+    assert (box.x0 >= frame.x1) == (legend == "outside")
+    assert box.x1 <= ax.figure.bbox.x1
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a longer name", "b"]], ids=["short", "long"])
+def test_nothing_is_cut_off_beside_a_cube(fork, labels):
+    ax = plot_embedding(fork[0], color=np.resize(labels, 90), dims=3)
+    ax.figure.draw_without_rendering()
+    box = ax.get_legend().get_window_extent()
+    assert box.x1 <= ax.figure.bbox.x1
+    assert ax.zaxis.get_tightbbox(ax.figure.canvas.get_renderer()).x1 <= box.x0 + 1
+
+
+def test_other_components_can_be_drawn(fork):
+    ax = plot_embedding(fork[0], components=(2, 0))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("component 3", "component 1")
+    drawn = ax.collections[0].get_offsets()
+    np.testing.assert_allclose(np.sort(drawn[:, 0]), np.sort(fork[0][:, 2]))
+    table = pd.DataFrame(fork[0], columns=["x", "y", "z"])
+    assert plot_embedding(table, components=(2, 0)).get_xlabel() == "z"
+
+
+def test_one_unit_is_as_long_on_either_axis(fork):
+    assert plot_embedding(fork[0]).get_aspect() == 1
+
+
+@pytest.mark.parametrize("n_samples", [1, 2])
+@pytest.mark.parametrize("color", [None, "text", "number"])
+@pytest.mark.parametrize("dims", [2, 3])
+def test_few_samples_can_be_drawn(n_samples, color, dims):
+    values = {None: None, "text": ["a"] * n_samples, "number": np.full(n_samples, 3.0)}[color]
+    ax = plot_embedding(np.zeros((n_samples, 3)), color=values, dims=dims)
+    ax.figure.draw_without_rendering()
+
+
+def test_settings_of_matplotlib_are_left_alone(path):
+    before = mpl.rcParams.copy()
+    plot_embedding(path, color="branch", dims=3)
+    assert dict(mpl.rcParams) == dict(before)
+
+
+def test_what_is_over_dark_axes_is_white(path):
+    figure = plt.figure()
+    ax = plot_embedding(path, ax=figure.add_subplot(facecolor="black"))
+    assert ax.texts[0].get_color() == "white"
+    assert tuple(ax.collections[-2].get_colors()[0]) == to_rgba("white")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param({"dims": 4}, "dims=4 must be 2 or 3", id="dims"),
+        pytest.param({"components": (0, 3)}, "components has 3, but the columns", id="component"),
+        pytest.param({"components": (0, 1, 2)}, "must be 2 column numbers", id="components"),
+        pytest.param({"axis_names": ["x"]}, r"axis_names=\['x'\] must be 2 names", id="names"),
+        pytest.param({"legend": "top"}, "legend='top' must be 'auto', 'outside'", id="legend"),
+        pytest.param({"nodes": np.eye(3)}, "nodes are given without tree", id="nodes"),
+        pytest.param({"nodes": np.eye(2), "tree": [[0, 1]]}, "2 column.*embedding has 3", id="dim"),
+        pytest.param({"color": [1, 2]}, r"color has shape \(2,\) but there are 90", id="color"),
+    ],
+)
+def test_bad_requests_are_refused(fork, options, message):
+    with pytest.raises(ValueError, match=message):
+        plot_embedding(fork[0], **options)
+    assert not plt.get_fignums()
+
+
+def test_one_component_cannot_be_drawn(fork):
     with pytest.raises(ValueError, match=r"1 column.*needs 2; fit with n_components=2"):
-        plot_tree(embedding[:, :1], centers, tree, ax=ax)
+        plot_embedding(fork[0][:, :1])
 
 
-def test_more_categories_than_colours_is_an_error(picture):
-    embedding, centers, tree, ax = picture
-    with pytest.raises(ValueError, match=r"30 categories but at most 8.*merge"):
-        plot_tree(embedding, centers, tree, ax=ax, labels=np.arange(30))
+def test_axes_must_have_as_many_dimensions_as_the_picture(fork):
+    with pytest.raises(ValueError, match="ax has 2 dimensions but dims=3; pass Axes made with"):
+        plot_embedding(fork[0], dims=3, ax=plt.figure().subplots())
+    with pytest.raises(ValueError, match="ax has 3 dimensions but dims=2"):
+        plot_embedding(fork[0], ax=plt.figure().add_subplot(projection="3d"))
 
 
-def test_many_points_are_rasterised(rng, picture):
-    _, centers, tree, ax = picture
-    plot_tree(rng.normal(size=(6000, 2)), centers, tree, ax=ax)
-    assert ax.collections[0].get_rasterized()
+def test_bad_results_are_refused(path, models):
+    with pytest.raises(ValueError, match="color='age' is neither a column of samples_"):
+        plot_embedding(path, color="age")
+    with pytest.raises(ValueError, match="nodes and tree are those of the Trajectory"):
+        plot_embedding(path, path.nodes_, path.edges_)
+    with pytest.raises(ValueError, match="DDRTree instance is not fitted"):
+        plot_embedding(DDRTree())
+
+
+PICTURES = {
+    "plain": {},
+    "pseudotime": {"color": "pseudotime"},
+    "branch": {"color": "branch"},
+    "cube": {"color": "branch", "dims": 3},
+    "missing": {"color": np.where(np.arange(90) % 4, np.arange(90.0), np.nan)},
+    "categories": {"color": [f"type {k % 12}" for k in range(90)]},
+}
+
+
+@pytest.mark.parametrize("name", sorted(PICTURES))
+def test_an_embedding_looks_as_it_did(path, same_picture, name):
+    figure = plt.figure(figsize=(4, 3))
+    projection = "3d" if "dims" in PICTURES[name] else None
+    ax = figure.add_subplot(projection=projection)
+    same_picture(plot_embedding(path, ax=ax, **PICTURES[name]), f"embedding_{name}")
+
+
+def test_a_skeleton_looks_as_it_did(same_picture):
+    angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    edges = np.column_stack([np.arange(40), np.roll(np.arange(40), -1)])
+    graph = adjacency(edges, 40, 1.0 + np.arange(40.0))
+    ax = plt.figure(figsize=(4, 3)).subplots()
+    same_picture(plot_embedding(ring, tree=graph, ax=ax), "embedding_skeleton")

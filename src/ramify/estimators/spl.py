@@ -326,13 +326,16 @@ class SPL(PosteriorMixin, StructureLearner):
         violation = edge_violation(problem, state)
         largest = np.nan if path.name == "sketch" else float(np.max(violation, initial=0.0))
         self.edge_violation_ = largest / scale**2
-        self._search = NearestNeighbors(n_neighbors=min(self.n_neighbors, n_samples))
-        self._search.fit(X if sparse.issparse(X) else X - self.mean_)
-        self._searches_sparse = sparse.issparse(X)
+        self._index(X if sparse.issparse(X) else X - self.mean_, min(self.n_neighbors, n_samples))
         self._edge_share = edge_share(problem)
         if not active.any():
             self._warn_inactive(problem)
         return self
+
+    def _index(self, rows: Matrix, n_neighbors: int) -> None:
+        """Prepare the training data, centred unless sparse, for searches by new samples."""
+        self._search = NearestNeighbors(n_neighbors=n_neighbors).fit(rows)
+        self._searches_sparse = sparse.issparse(rows)
 
     def _describe_posterior(
         self, problem: SPLProblem, state: SPLState, order: Ints, n_features: int

@@ -26,7 +26,9 @@ def adjacency(edges: Ints, n_nodes: int, weights: Floats | None = None) -> Spars
     i, j = edges.astype(np.int32).T
     rows, columns = np.concatenate([i, j]), np.concatenate([j, i])
     values = np.concatenate([weights, weights])
-    return sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
+    S = sparse.csr_array((values, (rows, columns)), shape=(n_nodes, n_nodes))
+    S.sort_indices()  # which old versions of SciPy leave as they come
+    return S
 
 
 def laplacian(edges: Ints, n_nodes: int, weights: Floats | None = None) -> Sparse:

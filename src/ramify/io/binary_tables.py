@@ -14,7 +14,9 @@ from ._table import InputError, Table, check_stored, make_table, pandas_for_tabl
 from .frames import table_from_frame
 
 
-def read_parquet(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_parquet(
+    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
+) -> Table:
     """Read a Parquet file; what is a number there is a feature."""
     pandas_for_tables()
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
@@ -31,7 +33,7 @@ def read_parquet(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table
             f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
             "format: write it again."
         ) from error
-    return table_from_frame(frame, str(path), id=id, exclude=exclude, typed=True)
+    return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
 
 
 def with_index_as_columns(frame: Any) -> Any:

@@ -12,6 +12,7 @@ from ._table import (
     check_known,
     check_unique,
     id_names,
+    listed,
     make_table,
     pandas_for_tables,
 )
@@ -55,9 +56,15 @@ MEANT_AS_NUMBER = re.compile(
 
 
 def table_from_frame(
-    frame: Any, source: str, *, id: str | None, exclude: Sequence[str], typed: bool
+    frame: Any,
+    source: str,
+    *,
+    id: str | None,
+    exclude: Sequence[str],
+    features: Sequence[str] | None = None,
+    typed: bool,
 ) -> Table:
-    """Numbers are features, everything else is an annotation.
+    """Numbers are features, everything else is an annotation; or these are the features.
 
     `typed` says that the file declares types, so that digits stored as text are text on purpose.
     """
@@ -66,36 +73,44 @@ def table_from_frame(
     check_known([*exclude, *([] if id is None else [id])], list(frame.columns), source)
     id = default_id(frame) if id is None else id
     samples = None if id is None else id_names(frame.pop(id), id, source)
-    left_out = set(exclude)
-    features, annotations = [], []
+    left_out = set(exclude) if features is None else set(frame.columns) - set(features)
+    found: list[str] = []
+    annotations: list[str] = []
     converted: dict[str, Any] = {}
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if name in left_out:
             annotations.append(name)
         elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-            features.append(name)
+            found.append(name)
         elif (numbers := as_numbers(frame[name], source, typed=typed)) is not None:
-            features.append(name)
+            found.append(name)
             converted[name] = numbers
         else:
             annotations.append(name)
-    if not features:
+    present = set(found)
+    missing = [name for name in features or () if name not in present]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
+            f"numbers: {listed(missing, 10)}; add them."
+        )
+    if not found:
         raise InputError(
             f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
             "annotations or excluded; write measurements as plain numbers, separate them by "
             "commas, semicolons or tabs, or exclude fewer."
         )
     # All at once: a table of genes has too many columns to look at each.
-    plain = [name for name in features if name not in converted]
+    plain = [name for name in found if name not in converted]
     X = frame[plain].to_numpy(dtype=np.float64)
     if converted:
-        joined = np.empty((len(frame), len(features)))
-        position = {name: j for j, name in enumerate(features)}
+        joined = np.empty((len(frame), len(found)))
+        position = {name: j for j, name in enumerate(found)}
         joined[:, [position[name] for name in plain]] = X
         for name, numbers in converted.items():
             joined[:, position[name]] = numbers
         X = joined
-    return make_table(X, features, samples, frame[annotations], source)
+    return make_table(X, found, samples, frame[annotations], source)
 
 
 def is_unnamed(name: str) -> bool:

@@ -25,6 +25,8 @@ READERS = {
     ".mtx": read_matrix_market,
     ".mtx.gz": read_matrix_market,
 }
+# What has columns of several kinds; the others hold numbers only.
+FRAMES = (read_text_table, read_parquet)
 ANNDATA = (".h5ad", ".zarr")
 N_COLUMNS_SHOWN = 10
 
@@ -34,6 +36,7 @@ def read_table(
     *,
     id: str | None = None,
     exclude: Sequence[str] = (),
+    features: Sequence[str] | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
 ) -> Table:
@@ -51,6 +54,9 @@ def read_table(
         from 0.
     exclude : sequence of str, default=()
         Columns that are no features; they become annotations.
+    features : sequence of str, default=None
+        For text and Parquet: the columns that are features, as those of an earlier table; all
+        others become annotations, whatever they hold.
     use_rep : str, default=None
         For AnnData: the representation in obsm to read in place of X, such as "X_pca".
     layer : str, default=None
@@ -93,7 +99,8 @@ def read_table(
         return read_matrix_market(path, id=id, exclude=exclude)
     for suffix, reader in READERS.items():
         if path.name.lower().endswith(suffix):
-            return reader(path, id=id, exclude=exclude)
+            given = {"features": features} if reader in FRAMES else {}
+            return reader(path, id=id, exclude=exclude, **given)
     raise InputError(
         f"the name of {path} tells no known format; it must end in "
         f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics."

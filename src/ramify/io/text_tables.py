@@ -22,7 +22,9 @@ THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
 N_SNIFFED = 200
 
 
-def read_text_table(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_text_table(
+    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
+) -> Table:
     """Read a table of text, by name comma-separated (.csv) or tab-separated (.tsv, .txt)."""
     pandas = pandas_for_tables()
     check_encoding(path)
@@ -64,7 +66,9 @@ def read_text_table(path: Path, *, id: str | None, exclude: Sequence[str]) -> Ta
     if not len(frame):
         raise InputError(f"{path} has a header but no rows; it needs at least one sample.")
     frame = without_empty_unnamed(frame, names, path)
-    return table_from_frame(frame, str(path), id=id, exclude=exclude, typed=False)
+    return table_from_frame(
+        frame, str(path), id=id, exclude=exclude, features=features, typed=False
+    )
 
 
 def text_columns(names: Sequence[str], id: str | None) -> list[int]:

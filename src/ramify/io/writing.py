@@ -1,16 +1,43 @@
-"""Text files and tables that are written whole or not at all."""
+"""Files and tables that are written whole or not at all."""
 
 import csv
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
+
+
+@contextmanager
+def replacing_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file that is written beside its final place and then moved there: never half of it.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from ramify.io import replacing_bytes
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> with replacing_bytes(folder / "numbers.bin") as file:
+    ...     _ = file.write(bytes([1, 2, 3]))
+    >>> [path.name for path in folder.iterdir()]
+    ['numbers.bin']
+    """
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into; make it.")
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        with aside.open("wb") as file:
+            yield file
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
-    """A text file that is written beside its final place and then moved there: never half of it.
+    """A text file that is written whole or not at all, like `replacing_bytes`.
 
     Examples
     --------
@@ -22,16 +49,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
     >>> [path.name for path in folder.iterdir()]
     ['tree.nwk']
     """
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into; make it.")
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        with aside.open("w", newline="", encoding="utf-8") as file:
-            yield file
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
+    with (
+        replacing_bytes(path) as raw,
+        io.TextIOWrapper(raw, encoding="utf-8", newline="") as file,
+    ):
+        yield file
 
 
 def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -1,46 +1,92 @@
-"""Points of an embedding with the learned tree drawn over them."""
+"""Samples of an embedding with the learned graph over them."""
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.collections import LineCollection
-from scipy import sparse
+from matplotlib import patheffects
+from matplotlib.colors import to_rgb
+from matplotlib.ticker import MaxNLocator
 
-from .._typing import Floats, Sparse
+from .._typing import Floats, Ints
+from .coloring import PALETTE
+from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
+from .scene import Scene, scene_of, values_of
+from .style import add_key, check_legend, ink, is_3d, new_axes, note, plain, resolve_color, tidy
 
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-# Beyond this many points a vector file would be slow to open: they become pixels.
-MAX_VECTOR_POINTS = 5000
+# More names than these would hide the picture: then the most important are left.
+MOST_NAMES, LEAST_NAMES = 40, 12
 
 
-def plot_tree(
-    embedding: Floats,
-    centers: Floats,
-    tree: Sparse,
+def plot_embedding(
+    embedding: Any,
+    nodes: Any = None,
+    tree: Any = None,
     *,
-    labels: Any = None,
+    color: Any = None,
+    color_name: str | None = None,
+    kind: str | None = None,
+    palette: Any = None,
+    cmap: Any = None,
+    center: float | None = None,
+    dims: int = 2,
+    components: Any = None,
+    axis_names: Any = None,
+    milestones: bool = True,
+    legend: str = "auto",
+    size: float | None = None,
     ax: Any = None,
-    axis_names: tuple[str, str] = ("component 1", "component 2"),
 ) -> Any:
-    """Draw the first two components of an embedding and the tree over it.
+    """Draw an embedding, and the tree, curve or graph that was learned with it.
+
+    Up to 5,000 samples are shapes in a vector file, more are rasterised, and from 200,000 on each
+    pixel shows the mean or the most frequent category of its samples
+    (`ramify.plotting.points.draw_points`).
 
     Parameters
     ----------
-    embedding : array of shape (n_samples, at least 2)
-    centers : array of shape (n_centers, at least 2)
-    tree : sparse array of shape (n_centers, n_centers)
-        Adjacency matrix of the tree, or of any other graph.
-    labels : array of shape (n_samples,) or None
-        Categories to colour the samples by, at most eight; they get a legend.
-    ax : matplotlib Axes or None
+    embedding : Trajectory, fitted SPL, DRTree or DDRTree, or array of shape (n_samples, n_columns)
+        A trajectory has milestones and roots, too, and its space is in units of the data. The graph
+        of SPL has edges the wider and darker the larger their weights; with
+        ``loss="equality"`` those with negative weights are orange.
+    nodes : array of shape (n_nodes, n_columns) or None, default=None
+        With an array of samples: the nodes of the graph; None: the samples.
+    tree : matrix of shape (n_nodes, n_nodes), array of shape (n_edges, 2) or None, default=None
+        With an array of samples: the graph, as `ramify.trajectory.Trajectory` takes it.
+    color : sequence of length n_samples, str or None, default=None
+        Values to colour the samples by: text, booleans and categoricals are categories, with a
+        legend of their counts; numbers have a colour bar; missing values are grey. For a
+        trajectory also a column of its ``samples_``, as "pseudotime" or "branch". A colour of
+        matplotlib's is that of all samples.
+    color_name : str or None, default=None
+        What the values are; None: the name of a pandas Series.
+    kind : {"category", "number"} or None, default=None
+        How to take the values; None: by their type.
+    palette : dict, sequence of colours or None, default=None
+        Colours of the categories.
+    cmap : str, Colormap or None, default=None
+        Colours of the numbers; None: "viridis".
+    center : float or None, default=None
+        The number in the middle of a diverging scale; None: no such scale.
+    dims : {2, 3}, default=2
+        Dimensions of the picture.
+    components : sequence of ``dims`` ints or None, default=None
+        The columns to draw; None: the first ones.
+    axis_names : sequence of ``dims`` str or None, default=None
+        None: the names of the estimator's or the table's columns.
+    milestones : bool, default=True
+        Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
+        roots.
+    legend : {"auto", "outside", "inside", "none"}, default="auto"
+        Where the legend is; "auto": beside the picture if the figure has a layout that makes room,
+        else in the emptiest corner.
+    size : float or None, default=None
+        Area of a sample, in squared points of typography; None: by their number.
+    ax : Axes or None, default=None
         Where to draw; None makes a new figure.
-    axis_names : pair of str
 
     Returns
     -------
-    ax : matplotlib Axes
+    ax : Axes
 
     Examples
     --------
@@ -48,49 +94,186 @@ def plot_tree(
     >>> matplotlib.use("agg")
     >>> from sklearn.datasets import load_iris
     >>> from ramify import DDRTree
-    >>> from ramify.plotting import plot_tree
+    >>> from ramify.plotting import plot_embedding
     >>> iris = load_iris()
     >>> model = DDRTree(random_state=0).fit(iris.data)
-    >>> ax = plot_tree(model.embedding_, model.centers_, model.tree_,
-    ...                labels=iris.target_names[iris.target])
+    >>> ax = plot_embedding(model, color=iris.target_names[iris.target], color_name="species")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['setosa (50)', 'versicolor (50)', 'virginica (50)']
+    >>> ax.get_xlabel()
+    'ddrtree0'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    if embedding.shape[1] < 2:
-        raise ValueError(
-            f"embedding has {embedding.shape[1]} column(s) but the picture needs 2; "
-            "fit with n_components=2 or more."
-        )
-    if ax is None:
-        ax = plt.figure(figsize=(7, 5.5), layout="constrained").subplots()
-    groups = np.zeros(len(embedding), dtype=int) if labels is None else np.asarray(labels)
-    names = np.unique(groups)
-    if len(names) > len(PALETTE):
-        raise ValueError(
-            f"labels has {len(names)} categories but at most {len(PALETTE)} colours can be told "
-            "apart; merge categories."
-        )
-    # Large groups first, so that small ones stay visible on top of them.
-    for name in sorted(names, key=lambda name: -np.count_nonzero(groups == name)):
-        chosen = groups == name
-        ax.scatter(
-            embedding[chosen, 0],
-            embedding[chosen, 1],
-            s=float(np.clip(8000 / len(embedding), 1, 18)),
-            color=PALETTE[int(np.searchsorted(names, name))],
-            alpha=0.65,
-            linewidths=0,
-            label=None if labels is None else f"{name} ({np.count_nonzero(chosen)})",
-            rasterized=len(embedding) > MAX_VECTOR_POINTS,
-        )
-    edges = sparse.triu(tree).tocoo()
-    segments = np.stack([centers[edges.row, :2], centers[edges.col, :2]], axis=1)
-    ax.add_collection(LineCollection(list(segments), colors="black", linewidths=1.4, zorder=3))
-    ax.set_xlabel(axis_names[0])
-    ax.set_ylabel(axis_names[1])
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.spines[["top", "right"]].set_visible(False)
-    if labels is not None:
-        ax.legend(frameon=False, markerscale=1.6)
+    scene = scene_of(embedding, nodes, tree)
+    check_legend(legend)
+    columns = check_components(components, dims, scene.points.shape[1])
+    labels = check_axis_names(axis_names, scene.axis_names, columns)
+    values = values_of(embedding, color)
+    if isinstance(color, str) and color_name is None and not isinstance(values, str):
+        color_name = color.replace("_", " ")
+    coloring = resolve_color(
+        values,
+        len(scene.points),
+        name=color_name,
+        kind=kind,
+        palette=palette,
+        cmap=cmap,
+        center=center,
+    )
+    ax = new_axes(ax, dims)
+    points = scene.points[:, columns]
+    n_drawn = draw_points(ax, points, coloring, size=size)
+    if scene.edges is not None:
+        draw_graph(ax, scene, columns)
+        if milestones and scene.milestones is not None:
+            draw_milestones(ax, scene, columns)
+    finish_axes(ax, labels)
+    if n_drawn < len(points):
+        note(ax, f"{n_drawn:,} of {len(points):,} samples drawn")
+    add_key(ax, coloring, points, legend=legend)
     return ax
+
+
+def check_components(components: Any, dims: int, n_columns: int) -> list[int]:
+    """The columns to draw."""
+    if dims not in (2, 3):
+        raise ValueError(f"dims={dims!r} must be 2 or 3.")
+    if n_columns < dims:
+        raise ValueError(
+            f"embedding has {n_columns} column(s) but the picture needs {dims}; fit with "
+            f"n_components={dims} or more."
+        )
+    if components is None:
+        return list(range(dims))
+    chosen = np.asarray(components)
+    if chosen.shape != (dims,) or chosen.dtype.kind not in "iu":
+        raise ValueError(
+            f"components={components!r} must be {dims} column numbers, as dims={dims}."
+        )
+    wrong = [int(k) for k in chosen if not 0 <= k < n_columns]
+    if wrong:
+        raise ValueError(
+            f"components has {wrong[0]}, but the columns of the embedding are 0 to {n_columns - 1}."
+        )
+    return [int(k) for k in chosen]
+
+
+def check_axis_names(given: Any, names: list[str], columns: list[int]) -> list[str]:
+    """A name for each axis of the picture."""
+    if given is None:
+        return [names[k] for k in columns]
+    if isinstance(given, str) or len(given) != len(columns):
+        raise ValueError(
+            f"axis_names={given!r} must be {len(columns)} names, one for each axis of the picture."
+        )
+    return [str(name) for name in given]
+
+
+def draw_graph(ax: Any, scene: Scene, columns: list[int]) -> None:
+    """The edges: over the samples, or beneath them if the samples are the nodes."""
+    ends = scene.nodes[:, columns][scene.edges]
+    if len(ends) >= LEAST_BINNED_POINTS:
+        # Nobody sees edges within a pixel, and drawing them takes minutes.
+        span = np.ptp(ends.reshape(-1, len(columns)), axis=0).max()
+        ends_apart = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1) > span / 500
+    else:
+        ends_apart = np.ones(len(ends), dtype=bool)
+    starts, stops = ends[ends_apart].transpose(1, 0, 2)
+    dark, pale = ink(ax)
+    if scene.weights is not None:
+        weights = scene.weights[ends_apart]
+        part = np.sqrt(np.abs(weights) / np.abs(scene.weights).max())
+        colors = np.where(weights[:, np.newaxis] < 0, to_rgb(PALETTE[1]), to_rgb(dark))
+        draw_lines(
+            ax,
+            starts,
+            stops,
+            color=np.column_stack([colors, 0.15 + 0.75 * part]),
+            linewidths=0.3 + 1.5 * part,
+            zorder=1.5,
+        )
+    elif scene.samples_are_nodes:
+        draw_lines(ax, starts, stops, color=dark, alpha=0.7, linewidths=0.8, zorder=1.5)
+    else:
+        # A pale edge keeps the lines apart from dark samples.
+        draw_lines(ax, starts, stops, color=pale, linewidths=2.8, alpha=0.8, zorder=2.9)
+        draw_lines(ax, starts, stops, color=dark, zorder=3)
+
+
+def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
+    """The names of tips and forks beside them, and a ring at each root."""
+    nodes = scene.nodes[:, columns]
+    dark, pale = ink(ax)
+    options = {"depthshade": False} if is_3d(ax) else {}
+    ax.scatter(
+        *nodes[scene.roots].T,
+        s=55,
+        facecolors=pale,
+        edgecolors=dark,
+        linewidths=1.6,
+        zorder=4,
+        **options,
+    )
+    style = {
+        "color": dark,
+        "weight": "bold",
+        "fontsize": "small",
+        "linespacing": 0.9,
+        "path_effects": [patheffects.withStroke(linewidth=2.5, foreground=pale)],
+        "zorder": 5,
+    }
+    if not is_3d(ax):  # room for names beside the tips
+        low, high = nodes.min(axis=0), nodes.max(axis=0)
+        ax.update_datalim(np.array([low - 0.1 * (high - low), high + 0.1 * (high - low)]))
+    names = list(scene.milestones.items())
+    for name, node in names if len(names) <= MOST_NAMES else names[:LEAST_NAMES]:
+        shift = 9 * away(node, nodes, scene.edges)[:2]
+        text = f"{name}\nroot" if node in scene.roots else name
+        if is_3d(ax):
+            ax.text(*nodes[node], "   " + text.replace("\n", " "), va="center", **style)
+        else:
+            ax.annotate(
+                text,
+                nodes[node],
+                xytext=shift,
+                textcoords="offset points",
+                ha="left" if shift[0] > 3 else "right" if shift[0] < -3 else "center",
+                va="center" if abs(shift[0]) > 3 else "bottom" if shift[1] > 0 else "top",
+                **style,
+            )
+
+
+def away(node: int, nodes: Floats, edges: Ints) -> Floats:
+    """The direction from a node that is farthest from all its edges.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.plotting.embedding import away
+    >>> away(0, np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0, 1]])).round(2) + 0.0
+    array([-1.,  0.])
+    """
+    here = edges[(edges == node).any(axis=1)]
+    others = np.where(here[:, 0] == node, here[:, 1], here[:, 0])
+    angles = np.sort(np.arctan2(*(nodes[others] - nodes[node]).T[1::-1]))
+    if not len(angles):
+        return np.array([np.sqrt(0.5), np.sqrt(0.5)])
+    gaps = np.diff(angles, append=angles[0] + 2 * np.pi)
+    widest = int(np.argmax(gaps))
+    middle = angles[widest] + gaps[widest] / 2
+    return np.array([np.cos(middle), np.sin(middle)])
+
+
+def finish_axes(ax: Any, labels: list[str]) -> None:
+    """Names of the axes; one unit is as long on one as on another."""
+    ax.set_xlabel(plain(labels[0]))
+    ax.set_ylabel(plain(labels[1]))
+    if is_3d(ax):
+        ax.set_zlabel(plain(labels[2]))
+        for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
+            axis.set_major_locator(MaxNLocator(5))
+        ax.tick_params(labelsize="small")
+        ax.set_aspect("equal")
+    else:
+        ax.set_aspect("equal", adjustable="datalim")
+    tidy(ax)

@@ -76,9 +76,7 @@ def outward_branches(
     found = rearranged(found, order, turned)
     start, end = found.ends.T
     names = distinct([f"{named[a]}-{named[b]}" for a, b in found.ends.tolist()])
-    # Of several branches between two milestones, the shortest leads on.
-    leads = [b for b in np.argsort(-found.lengths).tolist() if before[end[b]] == start[b]]
-    leading = {int(end[branch]): names[branch] for branch in leads}
+    leading = {node: names[branch] for node, branch in leading_branches(found, before).items()}
     parents = [leading.get(a, "") for a in start.tolist()]
     return Branches(
         milestones,
@@ -116,6 +114,34 @@ def came_from(found: Segments, roots: Ints) -> Ints:
     known = before >= 0
     result[nodes[known]] = nodes[before[known]]
     return result
+
+
+def leading_branches(found: Segments, before: Ints) -> dict[int, int]:
+    """The branch by which time reaches each milestone, by node; roots have none.
+
+    Of several branches between two milestones, the shortest leads on.
+
+    Parameters
+    ----------
+    found : Segments
+        Each from its earlier end to its later one.
+    before : array
+        What `came_from` returns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.placement import segments
+    >>> from ramify.trajectory.branches import came_from, leading_branches
+    >>> edges = np.array([[0, 1], [1, 2], [1, 3]])
+    >>> found = segments(edges, np.array([1.0, 0.0, 2.0]), 4)
+    >>> leading_branches(found, came_from(found, np.array([0])))
+    {3: 2, 1: 0, 2: 1}
+    """
+    start, end = found.ends.T
+    longest_first = np.argsort(-found.lengths)
+    leads = longest_first[before[end[longest_first]] == start[longest_first]]
+    return dict(zip(end[leads].tolist(), leads.tolist(), strict=True))
 
 
 def _steps(before: Ints, roots: Ints) -> Floats:

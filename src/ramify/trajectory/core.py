@@ -32,7 +32,6 @@ from .checks import (
     check_points,
     check_positions,
     check_sigma,
-    listed,
     sample_rows,
 )
 from .export import ExportMixin
@@ -42,6 +41,7 @@ from .milestones import default_roots, name_milestones
 from .models import graph_of_model
 from .recipe import Recipe, landmarks
 from .roots import Root, node_numbers, richness
+from .shown import ShownMixin
 
 if TYPE_CHECKING:
     from .support import Support
@@ -62,7 +62,7 @@ class Samples(NamedTuple):
     n_jobs: int
 
 
-class Trajectory(PruningMixin, FeaturesMixin, ExportMixin):
+class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     """Samples on a graph: where they lie on it, in which order, on which branch.
 
     Every sample is moved to the nearest place on an edge of the graph. From the root, time runs
@@ -259,14 +259,6 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin):
         new = copy.copy(self)
         new._recipe = (*self._recipe, (method, given))
         return new
-
-    def __repr__(self) -> str:
-        named = dict(zip(self._branches.found.milestones, self._branches.milestones, strict=True))
-        n_tips = sum(name.startswith("T") for name in self._names.values())
-        return (
-            f"<Trajectory: {len(self.names_)} samples, {self._n_branches} branches, {n_tips} tips, "
-            f"rooted at {listed(named[node] for node in self.roots_)}>"
-        )
 
     # Roots
 

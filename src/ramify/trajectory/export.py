@@ -8,6 +8,7 @@ import numpy as np
 
 from .._compat import import_networkx
 from ..io import replacing
+from ..io.states import write_state
 
 if TYPE_CHECKING:
     from .core import Trajectory
@@ -164,6 +165,34 @@ class ExportMixin:
     @property
     def _itself(self) -> "Trajectory":
         return cast("Trajectory", self)
+
+    def save(self, path: Any) -> None:
+        """Write graph, roots and estimator to a model file, for `ramify.load`.
+
+        What is loaded can `place` new samples and be rooted or pruned again. The names of the
+        samples are not in the file, nor is how the trajectory was made, which `support` needs.
+
+        Parameters
+        ----------
+        path : path
+            File to write, by custom with the ending ``.ramify``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> import ramify
+        >>> X = load_iris(as_frame=True).data
+        >>> flowers = ramify.trajectory.learn_trajectory(X, random_state=0)
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "flowers.ramify"
+        >>> flowers.save(file)
+        >>> again = ramify.load(file)
+        >>> bool((again.place(X) == flowers.place(X)).all(axis=None))
+        True
+        """
+        from .state import trajectory_state  # it makes trajectories itself
+
+        write_state(path, trajectory_state(self._itself))
 
     def to_networkx(self, level: str = "nodes") -> Any:
         """The graph for networkx.

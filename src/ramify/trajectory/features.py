@@ -1,6 +1,7 @@
 """Features of the samples, dense or sparse, in blocks of columns with the same missing values."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import sparse
 
 from .._typing import Bools, Floats, Ints, Matrix
 from .._validation import check_not_huge
+from .checks import listed
 
 # Numbers in a dense block of features (8 MiB).
 MAX_BLOCK = 2**20
@@ -81,6 +83,38 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
             "unique, for instance by a suffix."
         )
     return values, names
+
+
+def choose_features(names: list[Any], features: Any = None) -> list[int]:
+    """Columns of features that are chosen by name, in the order of the choice; None: all.
+
+    Examples
+    --------
+    >>> from ramify.trajectory.features import choose_features
+    >>> choose_features(["GATA1", "SPI1", "CEBPA"], ["CEBPA", "GATA1"])
+    [2, 0]
+    >>> choose_features(["GATA1", "SPI1"], "GATA")
+    Traceback (most recent call last):
+    ...
+    ValueError: features names 'GATA', which is no feature; did you mean 'GATA1'?
+    """
+    if features is None:
+        return list(range(len(names)))
+    column = {name: number for number, name in enumerate(names)}
+    one = isinstance(features, str) or not hasattr(features, "__iter__")
+    chosen = [features] if one else list(features)
+    for name in chosen:
+        if not isinstance(name, Hashable) or name not in column:
+            alike = get_close_matches(str(name), map(str, names), cutoff=0.5)
+            told = (
+                f"did you mean {listed(map(repr, alike))}?"
+                if alike
+                else f"there are {listed(map(repr, names))}."
+            )
+            raise ValueError(f"features names {name!r}, which is no feature; {told}")
+    if not chosen:
+        raise ValueError("features is empty; name at least one, or leave features out.")
+    return [column[name] for name in dict.fromkeys(chosen)]
 
 
 def as_numbers(values: Any) -> Any:

@@ -389,6 +389,11 @@ def check_model(trajectory: Trajectory) -> Any:
             f"The trajectory has {n_samples} samples but its estimator was fitted to {n_fitted}; "
             "make it without points=…, of the samples of the fit."
         )
+    if not trajectory._recipe:
+        raise ValueError(
+            "A trajectory from a file does not remember how it was pruned and rooted; call support "
+            "before it is saved."
+        )
     return trajectory.estimator_
 
 

@@ -1,0 +1,431 @@
+"""The commands, their options and their help."""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .. import __version__
+
+METHODS = ("ddrtree", "drtree", "spl")
+ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
+
+
+class Parameter(NamedTuple):
+    """A parameter of an estimator as an option."""
+
+    name: str
+    methods: tuple[str, ...]
+    help: str
+    metavar: str = "X"
+
+
+# As the estimators name them; a test holds this table against their signatures.
+PARAMETERS = (
+    Parameter("n_components", ALL, "dimensions of the embedding, or part of the variance", "D"),
+    Parameter("n_centers", DDRTREE, "nodes of the tree, 'auto', or 'none' for one per sample", "K"),
+    Parameter("lam", TREES, "weight of the tree: larger is shorter and smoother"),
+    Parameter("gamma", ("ddrtree", "spl"), "ddrtree: weight of the clusters; spl: noise precision"),
+    Parameter("sigma", DDRTREE, "width of the assignments, in squared units of the data"),
+    Parameter("assignment", DDRTREE, "soft or hard", "KIND"),
+    Parameter("structure", TREES, "tree, forest, ring, curve or graph", "NAME"),
+    Parameter("n_neighbors", SPL, "neighbours of each sample", "K"),
+    Parameter("C", SPL, "price of a slack; inf forbids it"),
+    Parameter("loss", SPL, "squared, absolute, hard or equality", "NAME"),
+    Parameter("scale", SPL, "factor before the prior, 'auto', or 'none' for 1"),
+    Parameter("solver", SPL, "auto, exact, sparse or sketch", "NAME"),
+    Parameter("kernel", ALL, "linear, rbf or precomputed; 'none' fits the samples", "NAME"),
+    Parameter("kernel_params", ALL, "as JSON: '{\"gamma\": 0.1}'", "JSON"),
+    Parameter("max_iter", ALL, "most iterations", "N"),
+    Parameter("tol", ALL, "when to stop"),
+    Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
+    Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
+)
+
+DESCRIPTION = """\
+Learn a low-dimensional embedding together with the tree, or another graph, that the data lie on.
+
+  ramify demo                               see it work on 569 real tumours
+  ramify fit table.csv -o out --standardize from a table to embedding, tree, picture and model
+  ramify transform out new.csv              place new rows on the same tree
+"""
+EPILOG = """\
+exit codes: 0 done, 1 the fit or the data failed, 2 wrong usage. Every command has --help with an
+example. Tables: CSV, TSV (also .gz), Parquet, NPY, NPZ, Matrix Market (10x folders), .h5ad, .zarr.
+"""
+
+FIT = """\
+Read a table, prepare it, learn an embedding and its graph, and write all results into one folder:
+embedding, centers, tree (with a root also pseudotime, branches and milestones) as tables, the
+model for `ramify transform`, a picture, and run.json with versions, parameters, seed, input hash,
+times and objective.
+
+Numeric columns are features. All others are annotations: they are kept, can be coloured by, and can
+tell where the root is.
+"""
+FIT_EXAMPLES = """\
+examples:
+  ramify fit patients.csv -o out --id patient --standardize --exclude outcome --color outcome
+  ramify fit cohort.parquet -o out --rank-normalize --adjust age,sex --root stage=I --prune
+  ramify fit cells.h5ad -o out --use-rep X_pca --n_components 5 --root cell_type=HSC
+  ramify fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
+
+The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
+or where a label is most frequent (stage=I). Parameters have their Python names and defaults.
+"""
+TRANSFORM = """\
+Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
+medians to covariates, is repeated as it was; columns are found by their names.
+"""
+TRANSFORM_EXAMPLES = """\
+examples:
+  ramify transform out new.csv                    (to the screen, as CSV)
+  ramify transform out/model.ramify new.parquet -o placed.csv
+"""
+PLOT = """\
+Draw a result of `ramify fit`: the embedding with its graph, the tree laid out flat, branches as a
+graph, the adjacency matrix, how the objective converged, or features along the tree (these are
+read from the input of the fit, if it has not changed).
+"""
+PLOT_EXAMPLES = """\
+examples:
+  ramify plot out --color pseudotime
+  ramify plot out --kind layout --root T2 -o layout.svg
+  ramify plot out --kind trends --feature age --feature bmi
+"""
+SCORE = """\
+How well a result of `ramify fit` agrees with labels that it has not seen: accuracy of the nearest
+neighbour, and with a root how branches and pseudotime agree with them.
+"""
+SCORE_EXAMPLES = """\
+example:
+  ramify score out --labels diagnosis
+"""
+INFO = """\
+Describe a model file, a result folder, or a table before it is fitted: features, annotations,
+missing values.
+"""
+INFO_EXAMPLES = """\
+examples:
+  ramify info patients.csv --id patient
+  ramify info out/model.ramify
+"""
+DEMO = """\
+Fit DDRTree to scikit-learn's breast-cancer table (569 real tumours, 30 measurements each, shipped
+with scikit-learn, no download), as `ramify fit` would.
+"""
+DEMO_EXAMPLES = """\
+example:
+  ramify demo -o ramify-demo
+"""
+COMPLETION = """\
+Print a script that lets the shell complete commands, options and file names.
+"""
+COMPLETION_EXAMPLES = """\
+examples:
+  ramify completion bash > ~/.local/share/bash-completion/completions/ramify
+  ramify completion zsh > ~/.zfunc/_ramify   (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+"""
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs as they are written, and room for long options."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(100, shutil.get_terminal_size().columns - 2)
+        super().__init__(prog, max_help_position=36, width=width)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `ramify`.
+
+    Examples
+    --------
+    >>> from ramify.cli.arguments import build_parser
+    >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out", "--n_components", "5"])
+    >>> options.method, options.n_components
+    ('ddrtree', 5)
+    """
+    parser = argparse.ArgumentParser(
+        prog="ramify",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"ramify {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    for name, add, call, help, description, examples in (
+        ("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
+        ("transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES),
+        ("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
+        ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
+        ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
+        ("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
+        ("completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES),
+    ):
+        added = commands.add_parser(
+            name,
+            usage=" ".join(f"ramify {name} {call} [options]".split()),
+            help=help,
+            description=description,
+            epilog=examples,
+            formatter_class=Help,
+            allow_abbrev=False,
+        )
+        add(added)
+        messages = added.add_argument_group("messages")
+        messages.add_argument("--json", action="store_true", help="print the result as JSON")
+        messages.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify fit`."""
+    parser.add_argument("input", metavar="INPUT", help="table to read")
+    add_out(parser, "folder to write, made anew", required=True)
+    parser.add_argument("--method", choices=METHODS, default="ddrtree", help="default: %(default)s")
+    add_reading(parser)
+    add_preparation(parser)
+    add_root(parser)
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "--color",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to colour the picture by, one panel each; also pseudotime and branch",
+    )
+    results.add_argument("--format", choices=("csv", "parquet"), default="csv", help="of tables")
+    results.add_argument(
+        "--figure",
+        choices=("png", "svg", "both", "none"),
+        default="both",
+        help="picture to draw (default: %(default)s)",
+    )
+    add_parameters(parser)
+
+
+def add_transform(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify transform`."""
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a fit")
+    parser.add_argument("new", metavar="NEW", help="table with the rows to place")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", default="-", help=".csv, .tsv or .parquet (default: screen)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="column with the samples' names (default: as in the fit)"
+    )
+    parser.add_argument("--use-rep", metavar="KEY", help=argparse.SUPPRESS)
+    parser.add_argument("--layer", metavar="KEY", help=argparse.SUPPRESS)
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify plot`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--kind",
+        choices=(
+            "embedding",
+            "layout",
+            "branches",
+            "adjacency",
+            "convergence",
+            "uncertainty",
+            "trends",
+            "heatmap",
+        ),
+        default="embedding",
+        metavar="KIND",
+        help="%(choices)s (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--color",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to colour by, one panel each; also pseudotime and branch",
+    )
+    parser.add_argument(
+        "--feature",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="features for trends and heatmap (default: those that change most along the tree)",
+    )
+    parser.add_argument("--root", metavar="ROOT", help="draw from another root (see ramify fit)")
+    parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
+    parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help=".png, .svg or .pdf (default: KIND.png in OUT)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.add_argument("--dpi", type=int, default=150, help="default: %(default)s")
+
+
+def add_score(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify score`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--labels",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="COLUMN",
+        help="annotations to compare with: categories or numbers",
+    )
+
+
+def add_info(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify info`."""
+    parser.add_argument("path", metavar="MODEL|INPUT", help="model file, result folder or table")
+    add_reading(parser)
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify demo`."""
+    add_out(parser, "folder to write; an older demo is replaced", default="ramify-demo")
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify completion`."""
+    parser.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="%(choices)s"
+    )
+
+
+def add_out(parser: argparse.ArgumentParser, help: str, **options: Any) -> None:
+    """Where a folder of results goes."""
+    text = help + (" (default: %(default)s)" if "default" in options else "")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help=text, **options)
+    parser.add_argument("--force", action="store_true", help="replace OUT if it is a result")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How to read a table."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--id", metavar="COLUMN", help="column with the samples' names")
+    group.add_argument(
+        "--exclude",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="columns that are no features; kept as annotations",
+    )
+    group.add_argument("--use-rep", metavar="KEY", help="of .h5ad and .zarr: matrix in obsm")
+    group.add_argument("--layer", metavar="KEY", help="of .h5ad and .zarr: layer in place of X")
+
+
+def add_preparation(parser: argparse.ArgumentParser) -> None:
+    """What is done to the features, in this order."""
+    group = parser.add_argument_group(
+        "preparation", "done in this order, and repeated by transform as it was"
+    )
+    group.add_argument(
+        "--impute",
+        choices=("median", "drop"),
+        help="missing values: medians of their columns, or drop the rows",
+    )
+    group.add_argument("--log1p", action="store_true", help="log(1 + x), for counts")
+    group.add_argument(
+        "--rank-normalize", action="store_true", help="normal scores of the ranks in each column"
+    )
+    group.add_argument(
+        "--adjust",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="AGE,SEX",
+        help="take out what a linear regression on these columns explains",
+    )
+    group.add_argument("--standardize", action="store_true", help="mean 0 and deviation 1")
+    group.add_argument("--pca", type=int, metavar="N", help="keep N principal components")
+
+
+def add_root(parser: argparse.ArgumentParser) -> None:
+    """Where time starts."""
+    group = parser.add_argument_group("trajectory")
+    group.add_argument(
+        "--root", metavar="ROOT", help="T1, node=12, sample=P007, COLUMN=LABEL, or auto"
+    )
+    group.add_argument(
+        "--root-at",
+        choices=("tip", "node"),
+        default="tip",
+        help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
+    )
+    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
+    group.add_argument(
+        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+    )
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Parameters of the estimators, by their Python names."""
+    group = parser.add_argument_group("parameters of the method")
+    for name, methods, text, metavar in PARAMETERS:
+        only = "" if methods == ALL else f" ({', '.join(methods)})"
+        spellings = dict.fromkeys([f"--{name}", f"--{name.replace('_', '-')}"])
+        group.add_argument(
+            *spellings,
+            dest=name,
+            type=json_object if name == "kernel_params" else literal,
+            default=argparse.SUPPRESS,
+            metavar=metavar,
+            help=f"{text.replace('%', '%%')}{only}",
+        )
+
+
+def names(text: str) -> list[str]:
+    """Names between commas.
+
+    Examples
+    --------
+    >>> from ramify.cli.arguments import names
+    >>> names("age, sex")
+    ['age', 'sex']
+    """
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name between its commas")
+    return found
+
+
+def literal(text: str) -> Any:
+    """A number, nothing, or a word.
+
+    Examples
+    --------
+    >>> from ramify.cli.arguments import literal
+    >>> [literal(text) for text in ("5", "1e-3", "none", "auto")]
+    [5, 0.001, None, 'auto']
+    """
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def json_object(text: str) -> Any:
+    """An object in JSON."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'{text!r} must be an object such as {{"gamma": 0.1}}')
+    return found

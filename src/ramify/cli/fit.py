@@ -1,0 +1,288 @@
+"""`ramify fit`: from a table to a folder of results."""
+
+import argparse
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import __version__, estimators
+from .._compat import import_pandas, validate_parameter_constraints
+from ..graph import adjacency, count_branches
+from ..io import Table, file_hash, missing_by_column, missing_message, read_table
+from ..plotting import plot_embedding, plot_layout
+from ..preparation import Preparation
+from ..workflow import Workflow, column, frame_of, learn_workflow
+from .arguments import PARAMETERS
+from .console import Console, Failure, Usage
+from .pictures import colored_panels, save_figure
+from .results import MODEL, RUN, check_out, new_folder, write_frame, write_json
+from .roots import parse_node, parse_root
+
+CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
+# What can be coloured by without being a column of the table.
+COMPUTED = ("pseudotime", "branch")
+# More categories than this are rather names than groups.
+MAX_CATEGORIES = 12
+# In the order in which they are done.
+STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Check everything that can be wrong before the work, do it, and tell what came out."""
+    make_estimator(options), make_preparation(options), parse_root(options.root)
+    check_out(options.out, force=options.force)
+    console.stage("read")
+    table = read_table(options.input, **reading_of(options))
+    facts = fit(table, options, console)
+    console.result(facts, describe(facts, options.out))
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """How to read the table: what is adjusted for is no feature."""
+    return {
+        "id": options.id,
+        "exclude": list(dict.fromkeys([*options.exclude, *getattr(options, "adjust", [])])),
+        "use_rep": options.use_rep,
+        "layer": options.layer,
+    }
+
+
+def make_estimator(options: argparse.Namespace) -> Any:
+    """The estimator with the parameters that were given, checked before anything is read."""
+    given = {p.name: getattr(options, p.name) for p in PARAMETERS if hasattr(options, p.name)}
+    for name, methods, *_ in PARAMETERS:
+        if name in given and options.method not in methods:
+            raise Usage(
+                f"--{name} is a parameter of {' and '.join(methods)}, not of "
+                f"--method {options.method}; leave it out or choose another method."
+            )
+    given.setdefault("random_state", 0)
+    kind = getattr(estimators, CLASSES[options.method])
+    try:
+        validate_parameter_constraints(
+            kind._parameter_constraints, kind(**given).get_params(deep=False), kind.__name__
+        )
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    return kind(**given)
+
+
+def make_preparation(options: argparse.Namespace) -> Preparation:
+    """The preparation that was asked for."""
+    if options.pca is not None and options.pca < 1:
+        raise Usage(f"--pca {options.pca} must be at least 1.")
+    return Preparation(
+        impute=options.impute,
+        log1p=options.log1p,
+        rank_normalize=options.rank_normalize,
+        adjust=list(dict.fromkeys(options.adjust)) or None,
+        standardize=options.standardize,
+        pca=options.pca,
+        random_state=getattr(options, "random_state", 0),
+    )
+
+
+def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Fit a table and write all results into the folder; return what run.json says."""
+    estimator, preparation = make_estimator(options), make_preparation(options)
+    check_missing(table, preparation)
+    for name in options.color:
+        if name not in COMPUTED:
+            column(table, name)  # complains now rather than after the fit
+    started = datetime.now(UTC)
+    with console.progress(type(estimator).__name__, estimator.max_iter) as callback:
+        made = learn_workflow(
+            table,
+            estimator.set_params(callback=callback),
+            preparation,
+            root=parse_root(options.root, options.root_at),
+            end=parse_node(options.end),
+            prune=options.prune,
+            reading=reading_of(options),
+            on_stage=console.stage,
+        )
+    made.estimator.set_params(callback=None)
+    console.stage("write")
+    with new_folder(options.out, force=options.force) as folder:
+        tables, columns = tables_of(made, table, options.color)
+        files: dict[str, Any] = {name: f"{name}.{options.format}" for name in tables}
+        for name, frame in tables.items():
+            write_frame(frame, folder / files[name])
+        made.save(folder / MODEL)
+        files["model"] = MODEL
+        if options.figure != "none":
+            endings = ("png", "svg") if options.figure == "both" else (options.figure,)
+            colors = options.color or default_colors(made, columns["annotations"], table)
+            # One component gives no plane to draw in, but a tree.
+            draw = plot_embedding if len(columns["embedding"]) > 1 else plot_layout
+            figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
+            files["figure"] = [f"figure.{ending}" for ending in endings]
+            save_figure(figure, [folder / name for name in files["figure"]])
+        console.stage("hash")
+        digest = file_hash(options.input) if Path(options.input).exists() else None
+        console.stage(None)
+        facts = record(made, table, options, console)
+        facts["started"] = started.isoformat(timespec="seconds")
+        facts["input"]["sha256"] = digest
+        facts["columns"], facts["files"] = columns, files
+        write_json(facts, folder / RUN)
+    return facts
+
+
+def check_missing(table: Table, preparation: Preparation) -> None:
+    """Missing values are named by column unless the user said what to do with them."""
+    if preparation.impute is not None:
+        return
+    missing = missing_by_column(table)
+    remedy = "pass --impute median or --impute drop, or leave columns out with --exclude"
+    if missing:
+        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+
+
+def tables_of(
+    made: Workflow, table: Table, colors: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The tables to write, and the columns of the first by kind."""
+    model, path, pandas = made.estimator, made.trajectory, import_pandas()
+    names = path.names_.tolist()
+    kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
+    embedding = frame_of(model, model.embedding_, names)
+    annotations = {name: kept[name].to_numpy() for name in kept.columns}
+    for name in colors:
+        if name not in COMPUTED and name not in annotations:
+            annotations[name] = column(table, name).loc[names].to_numpy()
+    columns = {"annotations": list(annotations), "embedding": list(embedding.columns)}
+    samples = pandas.DataFrame(annotations, index=embedding.index).join(embedding)
+    nodes = getattr(model, "centers_", None)
+    graph = model.tree_ if nodes is not None else model.graph_
+    nodes = model.skeleton_ if nodes is None else nodes
+    if nodes is not model.embedding_ and hasattr(model, "labels_"):
+        samples["center"] = model.labels_
+    centers = pandas.DataFrame(nodes, columns=embedding.columns)
+    centers.index.name = "center"
+    edges = sparse.coo_array(sparse.triu(graph))
+    tree = pandas.DataFrame(
+        {
+            "source": edges.row,
+            "target": edges.col,
+            "length": np.linalg.norm(nodes[edges.row] - nodes[edges.col], axis=1),
+            "weight": edges.data,
+        }
+    ).set_index("source")
+    tables = {"embedding": samples, "centers": centers, "tree": tree}
+    if made.is_rooted:
+        tables |= {
+            "pseudotime": path.samples_,
+            "branches": path.branch_table_,
+            "milestones": path.milestones_,
+        }
+        if path._end is not None:
+            tables["pseudotime"] = path.samples_.assign(progress=path.progress_)
+    return tables, columns
+
+
+def default_colors(made: Workflow, annotations: Sequence[str], table: Table) -> list[str]:
+    """What to colour by when nobody said: time, or the first annotation with few categories."""
+    if made.is_rooted:
+        return ["pseudotime", "branch"]
+    for name in annotations:
+        if 2 <= table.annotations[name].nunique() <= MAX_CATEGORIES:
+            return [name]
+    return ["branch"]
+
+
+def record(
+    made: Workflow, table: Table, options: argparse.Namespace, console: Console
+) -> dict[str, Any]:
+    """What was done, with what, and what came of it."""
+    model, path, preparation = made.estimator, made.trajectory, made.preparation
+    given = model.get_params(deep=False)
+    fitted = {
+        name: float(getattr(model, name))
+        for name in ("lam_", "gamma_", "sigma_", "scale_")
+        if hasattr(model, name)
+    }
+    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
+    kept = set(path.names_.tolist())
+    return {
+        "ramify": __version__,
+        "command": {k: v if not isinstance(v, Path) else str(v) for k, v in vars(options).items()},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in LIBRARIES},
+        },
+        "platform": platform.platform(),
+        "method": type(model).__name__,
+        "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose"}},
+        "fitted": fitted,
+        "seed": given["random_state"],
+        "preparation": preparation.get_params(deep=False),
+        "input": {
+            "path": str(options.input),
+            "n_samples": len(table.samples),
+            "n_features": len(made.features),
+            "n_annotations": table.annotations.shape[1],
+            "dropped": [name for name in table.samples if name not in kept],
+        },
+        "n_components": int(model.embedding_.shape[1]),
+        "objective": float(model.objective_),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "optimality_gap": finite(getattr(model, "optimality_gap_", None)),
+        "graph": {
+            "n_nodes": len(path.nodes_),
+            "n_edges": len(path.edges_),
+            "length": float(path.lengths_.sum()),
+            "tips": tips,
+            "forks": forks,
+            "branches": branches,
+        },
+        "root": options.root,
+        "warnings": list(console.messages),
+        "seconds": {name: round(value, 3) for name, value in console.seconds.items()},
+    }
+
+
+def finite(value: Any) -> float | None:
+    """A number that JSON can hold."""
+    return None if value is None or not np.isfinite(value) else float(value)
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> from ramify.cli.fit import counted
+    >>> counted(1, "fork"), counted(1200, "tip")
+    ('1 fork', '1,200 tips')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def describe(facts: dict[str, Any], out: Path) -> str:
+    """The same in a few lines for people."""
+    given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
+    steps = [name for name in STEPS if facts["preparation"].get(name)]
+    dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
+    ended = "converged" if facts["converged"] else "stopped"
+    files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
+    return (
+        f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
+        f"{counted(given['n_annotations'], 'annotation')}\n"
+        f"prepared   {', '.join(steps) if steps else 'as they are'}\n"
+        f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
+        f"{graph['length']:.4g} long in all\n"
+        f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
+        f"{counted(graph['forks'], 'fork')}\n"
+        f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
+        f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
+        f"written    {', '.join([*files, RUN])} in {out}/"
+    )

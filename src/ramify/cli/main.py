@@ -1,0 +1,91 @@
+"""The way in: which command, and what its end means to the shell."""
+
+import importlib
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .arguments import build_parser
+from .console import Console, Failure, Usage
+
+# The module that runs each command; imported when it is asked for, so that help comes at once.
+COMMANDS = {
+    "fit": "fit",
+    "transform": "transform",
+    "plot": "plot",
+    "score": "score",
+    "info": "info",
+    "demo": "demo",
+    "completion": "completion",
+}
+INTERRUPTED = 128 + signal.SIGINT
+TERMINATED = 128 + signal.SIGTERM
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code.
+
+    0 is done, 1 failed (one line on standard error says why), 2 wrong usage; 130 and 143 stopped
+    by Ctrl-C or a signal.
+
+    Examples
+    --------
+    >>> from ramify.cli import main
+    >>> main(["completion", "fish"])
+    Traceback (most recent call last):
+    ...
+    SystemExit: 2
+    """
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    console = Console(options.command, is_json=options.json, is_debug=options.debug)
+    before = _stop_on_termination()
+    try:
+        with console.warnings():
+            if options.command != "completion":
+                require(options.command)
+            module = importlib.import_module(f".{COMMANDS[options.command]}", __package__)
+            module.run(options, console)
+    except Usage as error:
+        return console.fail(error, 2)
+    except KeyboardInterrupt:
+        return console.fail(Failure("interrupted; nothing was written."), INTERRUPTED)
+    except _Terminated:
+        return console.fail(Failure("terminated; nothing was written."), TERMINATED)
+    except BrokenPipeError:
+        # Whoever read our output has enough of it: `ramify transform ... | head`.
+        sys.stdout = None
+        return 0
+    except Exception as error:
+        if options.debug:
+            raise
+        return console.fail(error, 1)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+    return 0
+
+
+def require(command: str) -> None:
+    """The command line needs tables and pictures, which the core does without."""
+    from .._compat import import_extra
+
+    for name in ("pandas", "matplotlib", "networkx"):
+        import_extra(name, f"ramify {command}", "cli")
+
+
+class _Terminated(BaseException):
+    """The process was told to end: nothing half written is to stay behind."""
+
+
+def _stop_on_termination() -> Any:
+    """Let SIGTERM end a command as Ctrl-C does; return what it did before."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise _Terminated
+
+    try:
+        return signal.signal(signal.SIGTERM, stop)
+    except ValueError:  # only the main thread may; another one is stopped by its program
+        return None

@@ -1,0 +1,39 @@
+"""Figures of a result, with a panel for each colour."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from ..trajectory import Trajectory
+from .results import new_file
+
+PANEL = (6.5, 5.0)
+DPI = 150
+
+
+def colored_panels(
+    draw: Callable[..., Any], path: Trajectory, samples: Any, colors: Sequence[str], dims: int = 2
+) -> Any:
+    """A figure with one panel for each column, or for the pseudotime or branch of the path."""
+    width, height = PANEL
+    figure = Figure(figsize=(width * len(colors), height), layout="constrained")
+    for k, name in enumerate(colors):
+        projection = "3d" if dims == 3 else None
+        ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
+        color = samples[name].to_numpy() if name in samples.columns else name
+        draw(path, color=color, color_name=name, ax=ax)
+    return figure
+
+
+def save_figure(figure: Any, files: Sequence[Path], dpi: int = DPI) -> None:
+    """Write a figure, whole or not at all, without the date: the same result, the same file."""
+    with matplotlib.rc_context({"svg.hashsalt": "ramify"}):
+        for file in files:
+            with new_file(file) as aside:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                if file.suffix == ".pdf":
+                    metadata = {"CreationDate": None}
+                figure.savefig(aside, dpi=dpi, metadata=metadata)

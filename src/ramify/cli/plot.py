@@ -1,0 +1,137 @@
+"""`ramify plot`: pictures of a result."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from .._compat import import_pandas
+from .._typing import Matrix
+from ..io import Table, file_hash, read_table
+from ..plotting import (
+    plot_adjacency,
+    plot_branch_graph,
+    plot_convergence,
+    plot_embedding,
+    plot_heatmap,
+    plot_layout,
+    plot_trends,
+    plot_uncertainty,
+)
+from ..trajectory import Trajectory
+from ..trajectory.checks import listed
+from ..workflow import Workflow, columns, rows_of_table, start_of
+from .console import Console, Failure
+from .pictures import PANEL, colored_panels, save_figure
+from .results import Result, check_file, load_workflow, read_result
+from .roots import parse_root
+
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+# Features to draw when none are named: those that change most along the tree.
+MOST_FEATURES = {"trends": 4, "heatmap": 30}
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Draw what is asked for into a file."""
+    result = read_result(options.result)
+    out = Path(options.out) if options.out else result.folder / f"{options.kind}.png"
+    check_file(out, PICTURE_ENDINGS, force=options.force or options.out is None)
+    made = load_workflow(result.folder)
+    path = rooted(made, result, options.root)
+    for name in options.color:
+        if name not in {"pseudotime", "branch", *result.samples.columns}:
+            raise Failure(
+                f"--color {name!r} is no column of {result.run['files']['embedding']}; it has "
+                f"{listed(result.samples.columns)}, and pseudotime and branch can be coloured by."
+            )
+    figure = draw(options, result, made, path)
+    save_figure(figure, [out], options.dpi)
+    console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
+
+
+def rooted(made: Workflow, result: Result, text: str | None) -> Trajectory:
+    """The trajectory, from another root if one is given."""
+    root = parse_root(text)
+    if root is None:
+        return made.trajectory
+    if "sample" in root:
+        if root["sample"] not in result.samples.index:
+            raise Failure(
+                f"--root sample={root['sample']} is no sample; they are "
+                f"{listed(result.samples.index)}."
+            )
+        return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
+    table = Table(
+        X=result.samples[result.components].to_numpy(),
+        features=result.components,
+        samples=result.samples.index.tolist(),
+        annotations=result.samples[result.annotations],
+        source=str(result.folder),
+    )
+    return made.trajectory.rooted(**start_of(table, root))
+
+
+def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory) -> Any:
+    """The figure of one kind."""
+    kind, samples = options.kind, result.samples
+    colors = options.color or ["pseudotime" if made.is_rooted or options.root else "branch"]
+    if kind == "embedding":
+        draw_one = partial(plot_embedding, dims=options.dims)
+        return colored_panels(draw_one, path, samples, colors, options.dims)
+    if kind == "layout":
+        return colored_panels(plot_layout, path, samples, colors)
+    if kind in {"trends", "heatmap"}:
+        return draw_features(options, result, made, path)
+    figure = Figure(figsize=PANEL, layout="constrained")
+    ax = figure.add_subplot()
+    if kind == "branches":
+        labels = samples[options.color[0]].to_numpy() if options.color else None
+        plot_branch_graph(path, labels=labels, ax=ax)
+    elif kind == "adjacency":
+        nodes = getattr(made.estimator, "centers_", made.estimator.embedding_)
+        time = path.project(nodes)["pseudotime"]
+        plot_adjacency(made.estimator, order=time, order_name="pseudotime", ax=ax)
+    elif kind == "convergence":
+        plot_convergence(made.estimator, ax=ax)
+    else:
+        plot_uncertainty(made.estimator, ax=ax)
+    return figure
+
+
+def draw_features(
+    options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory
+) -> Any:
+    """Features along the tree: those that were named, or those that change most."""
+    values, names = feature_values(result, made, options.feature)
+    if not options.feature:
+        tests = path.associated_features(values, feature_names=names)
+        names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]
+        values, names = feature_values(result, made, names)
+    width, height = PANEL
+    if options.kind == "heatmap":
+        figure = Figure(figsize=PANEL, layout="constrained")
+        plot_heatmap(path, values, feature_names=names, to=options.to, ax=figure.add_subplot())
+        return figure
+    figure = Figure(figsize=(width, 0.6 * height * len(names)), layout="constrained")
+    axes = figure.subplots(len(names), squeeze=False).ravel()
+    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        plot_trends(path, values[:, [k]], feature_names=[name], ax=ax)
+    return figure
+
+
+def feature_values(result: Result, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
+    """Features in the units of the input, which is read again if it is still the same."""
+    source = Path(result.run["input"]["path"])
+    if not source.exists():
+        raise Failure(
+            f"the input {source} is not there to read features from; run ramify plot where ramify "
+            "fit was run."
+        )
+    if file_hash(source) != result.run["input"]["sha256"]:
+        raise Failure(f"the input {source} has changed since the fit; run ramify fit again.")
+    table = read_table(source, **made.reading)
+    kept = import_pandas().Index(table.samples).isin(result.samples.index)
+    names = names or made.features
+    return columns(rows_of_table(table, kept), names), names

@@ -1,0 +1,179 @@
+"""The folder of a fit: written whole or not at all, and read again."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._compat import import_extra, import_pandas
+from .console import Failure, Usage
+
+RUN = "run.json"
+MODEL = "model.ramify"
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+
+
+def check_out(out: Path, *, force: bool) -> None:
+    """Say before the work begins that its results have nowhere to go.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ramify.cli.results import check_out
+    >>> check_out(pathlib.Path(tempfile.mkdtemp()) / "new", force=False)
+    """
+    if not out.parent.exists():
+        out.parent.mkdir(parents=True)
+    if not os.access(out.parent, os.W_OK):
+        raise Failure(f"{out.parent} cannot be written to; choose another -o.")
+    if not os.path.lexists(out) or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / RUN).is_file():
+        raise Failure(f"{out} exists and is no result of ramify fit; choose another -o.")
+    if not force:
+        raise Failure(f"{out} exists; choose another -o, or add --force to replace it.")
+
+
+@contextmanager
+def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
+    """A folder aside that takes the place of `out` when all is written into it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ramify.cli.results import new_folder
+    >>> out = pathlib.Path(tempfile.mkdtemp()) / "out"
+    >>> with new_folder(out, force=False) as folder:
+    ...     _ = (folder / "run.json").write_text("{}")
+    >>> [path.name for path in out.iterdir()], [path.name for path in out.parent.iterdir()]
+    (['run.json'], ['out'])
+    """
+    check_out(out, force=force)
+    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
+    try:
+        yield aside
+        # mkdtemp keeps others out; a result is as open as any new folder.
+        mask = os.umask(0)
+        os.umask(mask)
+        aside.chmod(0o777 & ~mask)
+        check_out(out, force=force)
+        if out.exists():
+            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
+            out.rename(old / "out")
+            try:
+                aside.rename(out)
+            except BaseException:
+                (old / "out").rename(out)
+                raise
+            finally:
+                shutil.rmtree(old)
+        else:
+            aside.rename(out)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
+    """Say before the work begins that a file cannot be written."""
+    if path.suffix not in endings:
+        raise Usage(f"-o {path} must end in {', '.join(endings)}.")
+    if not path.parent.is_dir():
+        raise Failure(f"{path.parent} is no folder to write {path.name} into; make it.")
+    if path.is_dir():
+        raise Failure(f"{path} is a folder; choose another -o.")
+    if path.exists() and not force:
+        raise Failure(f"{path} exists; choose another -o, or add --force to replace it.")
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A file aside, with the same ending, that takes its place when it is written."""
+    aside = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def write_frame(frame: Any, path: Path, *, index: bool = True) -> None:
+    """Write a DataFrame as CSV, TSV or Parquet by the ending of the name."""
+    if path.suffix == ".parquet":
+        import_extra("pyarrow", "Parquet", "cli")
+        frame.to_parquet(path, index=index)
+    else:
+        separator = "\t" if path.suffix == ".tsv" else ","
+        frame.to_csv(path, index=index, sep=separator, lineterminator="\n")
+
+
+def write_json(facts: dict[str, Any], path: Path) -> None:
+    """Write a record; infinity and NaN, which JSON does not know, as words."""
+    path.write_text(json.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+
+
+class Result(NamedTuple):
+    """What `ramify fit` wrote."""
+
+    folder: Path
+    run: dict[str, Any]
+    samples: Any  # DataFrame: annotations and embedding, by sample
+
+    @property
+    def components(self) -> list[str]:
+        """Columns of the embedding in `samples`."""
+        return list(self.run["columns"]["embedding"])
+
+    @property
+    def annotations(self) -> list[str]:
+        """Columns of the table in `samples`."""
+        return list(self.run["columns"]["annotations"])
+
+
+def read_result(folder: str | Path) -> Result:
+    """Read a folder of `ramify fit`."""
+    folder = Path(folder)
+    if not (folder / RUN).is_file():
+        raise Failure(
+            f"{folder} is no result of ramify fit: it has no {RUN}; run ramify fit first."
+        )
+    try:
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        name = run["files"]["embedding"]
+        samples = read_samples(folder / Path(name).name)
+        result = Result(folder, run, samples)
+        known = set(samples.columns)
+        missing = [c for c in [*result.components, *result.annotations] if c not in known]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Failure(f"{folder} is damaged ({error}); run ramify fit again.") from error
+    if missing:
+        raise Failure(f"{folder / name} lacks the column {missing[0]!r}; run ramify fit again.")
+    return result
+
+
+def read_samples(path: Path) -> Any:
+    """The table of the samples, by their names."""
+    pandas = import_pandas()
+    if path.suffix == ".parquet":
+        import_extra("pyarrow", "Parquet", "cli")
+        return pandas.read_parquet(path)
+    return pandas.read_csv(path, index_col=0, dtype={0: str}, float_precision="round_trip")
+
+
+def load_workflow(path: str | Path) -> Any:
+    """The model of a result folder, or of a file that `ramify fit` wrote."""
+    from ..loading import load
+    from ..workflow import Workflow
+
+    path = Path(path)
+    path = path / MODEL if path.is_dir() else path
+    model = load(path)
+    if not isinstance(model, Workflow):
+        raise Failure(
+            f"{path} holds a {type(model).__name__} without the names of its features; use it in "
+            "Python with ramify.load, or take a model that ramify fit wrote."
+        )
+    return model

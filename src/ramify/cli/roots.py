@@ -1,0 +1,37 @@
+"""What the user writes as a root."""
+
+from typing import Any
+
+from .console import Usage
+
+
+def parse_root(text: str | None, at: str = "tip") -> dict[str, Any] | None:
+    """A root as `ramify.workflow.learn_workflow` takes it; `at` says where to look for a label.
+
+    Examples
+    --------
+    >>> from ramify.cli.roots import parse_root
+    >>> parse_root("T1"), parse_root("node=12"), parse_root("stage=I")
+    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'tip'})
+    """
+    if text is None:
+        return None
+    if text == "auto":
+        return {"node": "T1"}
+    kind, sign, value = text.partition("=")
+    if not sign:
+        return {"node": parse_node(text)}
+    if not kind or not value:
+        raise Usage(
+            f"--root {text!r} must be a milestone (T1), node=12, sample=P007, COLUMN=LABEL or auto."
+        )
+    if kind == "node":
+        return {"node": parse_node(value)}
+    if kind == "sample":
+        return {"sample": value}
+    return {"column": kind, "value": value, "at": at}
+
+
+def parse_node(text: str | None) -> Any:
+    """A node by its number, or the name of a milestone."""
+    return int(text) if text is not None and text.isdecimal() else text

@@ -1,0 +1,49 @@
+"""`ramify transform`: new rows on the graph of a model."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..io import read_table
+from .console import Console
+from .fit import check_missing
+from .results import TABLE_ENDINGS, check_file, load_workflow, new_file, write_frame
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Read the model, then the table, and write where the rows fall."""
+    out = None if options.out == "-" else Path(options.out)
+    if out is not None:
+        check_file(out, TABLE_ENDINGS, force=options.force)
+    model = load_workflow(options.model)
+    table = read_table(
+        options.new,
+        id=options.id or model.reading.get("id"),
+        use_rep=options.use_rep or model.reading.get("use_rep"),
+        layer=options.layer or model.reading.get("layer"),
+        features=model.features,
+    )
+    check_missing(table, model.preparation)
+    places = model.place(table)
+    kept = set(places.index)
+    dropped = [name for name in table.samples if name not in kept]
+    if dropped:
+        console.note(
+            f"{len(dropped)} of {len(table.samples)} rows miss a value and were dropped, as in the "
+            f"fit: {', '.join(dropped[:10])}{', …' if len(dropped) > 10 else ''}."
+        )
+    facts = {
+        "n_samples": len(places),
+        "dropped": dropped,
+        "columns": list(places.columns),
+        "out": None if out is None else str(out),
+    }
+    if out is not None:
+        with new_file(out) as aside:
+            write_frame(places, aside)
+        console.result(facts, f"{len(places):,} rows placed in {out}")
+    elif options.json:
+        rows = places.reset_index().to_dict(orient="records")
+        console.result({**facts, "places": rows}, "")
+    else:
+        places.to_csv(sys.stdout, lineterminator="\n")

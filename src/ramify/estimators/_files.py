@@ -1,0 +1,312 @@
+"""Fitted estimators <-> states, which `ramify.io` writes to files and reads.
+
+What follows from the rest is not kept but computed again, so that it cannot contradict it: labels,
+sorted keys, the matrices of graphs, an identity for ``components_``, the kernel matrix.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from .. import kdtree
+from .._compat import effective_n_jobs, fitted_rows, output_container
+from .._typing import Floats, Ints, Matrix, Sparse
+from .._validation import check_samples
+from ..graph import adjacency
+from ..io import Unsound
+from ..memory import check_memory
+from ..rows import row_keys
+from ..structures import Graph
+from ._base import StructureLearner
+from ._fields import HUGE, Fields
+from ._parameters import parameters_state, restored_parameters
+from .ddrtree import DDRTree
+from .drtree import DRTree
+from .spl import SPL
+
+CLASSES: dict[str, type[StructureLearner]] = {cls.__name__: cls for cls in (SPL, DRTree, DDRTree)}
+# Of SPL: numbers that its methods compute with, and the least of each; and such as only inform.
+SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0, "_edge_share": 0.0}
+SPL_INFORMATION = ("objective_error_", "optimality_gap_", "edge_violation_", "log_evidence_")
+SPL_PER_SAMPLE = ("posterior_std_", "posterior_std_error_", "loo_log_likelihood_")
+
+
+def estimator_state(model: Any, include_training: Any = False) -> dict[str, Any]:
+    """A fitted estimator as nested dictionaries of plain values and arrays.
+
+    Parameters
+    ----------
+    model : fitted SPL, DRTree or DDRTree
+    include_training : False or X, default=False
+        The X that was passed to `fit`, to be kept as well.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import DDRTree
+    >>> from ramify.estimators._files import estimator_state
+    >>> state = estimator_state(DDRTree(random_state=0).fit(load_iris().data))
+    >>> state["class"], state["parameters"]["n_components"], state["fitted"]["mean_"].shape
+    ('DDRTree', 2, (4,))
+    """
+    name = type(model).__name__
+    if CLASSES.get(name) is not type(model):
+        raise TypeError(
+            f"{name} cannot be saved, only {', '.join(CLASSES)} can; save the model that it is "
+            "made of, or use pickle or skops."
+        )
+    check_is_fitted(model)
+    names = getattr(model, "feature_names_in_", None)
+    state = {
+        "kind": "estimator",
+        "class": name,
+        "parameters": parameters_state(model),
+        "feature_names": None if names is None else [str(feature) for feature in names],
+        "output": output_container(model),
+        "fitted": {**shared_state(model), **STATES[type(model)](model)},
+    }
+    if include_training is not False:
+        state["training"] = training_data(model, include_training)
+    try:
+        # What could not be loaded is not saved.
+        restored(state)
+    except Unsound as error:
+        raise ValueError(
+            f"{name} cannot be saved: it {error}; fit it again, as its parameters have changed "
+            "since."
+        ) from error
+    return state
+
+
+def estimator_from_state(state: dict[str, Any]) -> Any:
+    """The fitted estimator that `estimator_state` was given; `Unsound` says why there is none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from ramify import DRTree
+    >>> from ramify.estimators._files import estimator_from_state, estimator_state
+    >>> model = DRTree(lam=5.0).fit(load_iris().data)
+    >>> estimator_from_state(estimator_state(model))
+    DRTree(lam=5.0)
+    """
+    model, rows, n_neighbors = restored(state)
+    if isinstance(model, SPL):
+        if rows is None:
+            rows = kernel_rows(model)
+        model._index(rows, n_neighbors)
+    return model
+
+
+def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
+    """The estimator, and for SPL what its search is to be built from."""
+    fields = Fields(state, "the file")
+    fields.choice("kind", ("estimator",))
+    cls = CLASSES[fields.choice("class", tuple(CLASSES))]
+    model = restored_parameters(cls, fields.take("parameters"))
+    output = fields.choice("output", (None, "default", "pandas", "polars"))
+    if output is not None:
+        model.set_output(transform=output)
+    fitted = Fields(fields.take("fitted"), "fitted")
+    restore_shared(model, fitted)
+    search = RESTORE[cls](model, fitted)
+    fitted.finish()
+    names = fields.take("feature_names")
+    if names is not None:
+        listed = Fields({"feature_names": names}, "the file")
+        texts = listed.texts("feature_names", model.n_features_in_)
+        model.feature_names_in_ = np.array(texts, dtype=object)
+    if "training" in state:
+        fitted = Fields({"training": fields.take("training")}, "the file")
+        fitted.sizes = {"n_samples": len(model.embedding_), "n_features": model.n_features_in_}
+        model.training_data_ = fitted.matrix("training", "n_samples", "n_features")
+    fields.finish()
+    return (model, *search)
+
+
+def shared_state(model: StructureLearner) -> dict[str, Any]:
+    """What all estimators have learned."""
+    keys = np.empty_like(model._known_keys)
+    keys[model._known_rows] = model._known_keys
+    state = {
+        "embedding_": model.embedding_,
+        "mean_": model.mean_,
+        "row_keys": keys,
+        "n_iter_": model.n_iter_,
+        "converged_": bool(model.converged_),
+        "objective_history_": model.objective_history_,
+    }
+    if model.n_components is not None:
+        state["components_"] = model.components_
+    if model._evaluates_kernel:
+        state["kernel_samples"] = model._kernel_samples
+    return state
+
+
+def size_names(model: Any) -> tuple[str, str]:
+    """What the columns of the data, and those of the embedding, are as many as."""
+    columns = "n_features" if model.kernel is None else "n_samples"
+    return columns, columns if model.n_components is None else "n_components"
+
+
+def restore_shared(model: Any, fitted: Fields) -> None:
+    """Set what all estimators have learned; sizes have to agree with the parameters."""
+    columns, dims = size_names(model)
+    if isinstance(model.n_components, Integral):
+        fitted.sizes["n_components"] = int(model.n_components)
+    model.embedding_ = fitted.floats("embedding_", "n_samples", dims)
+    if len(model.embedding_) < 2:
+        raise Unsound("has an embedding_ of one sample but it must have two or more")
+    model.mean_ = fitted.floats("mean_", columns)
+    if model.n_components is None:
+        size = len(model.mean_)
+        check_memory(8 * size**2, f"components_ of {size:,} features", "reduce the features")
+        model.components_ = np.eye(size, dtype=model.mean_.dtype)
+    else:
+        # Rows of length one, but for rounding.
+        model.components_ = fitted.floats("components_", dims, columns, low=-1.001, high=1.001)
+    model._kernel_samples = None
+    if model._evaluates_kernel:
+        model._kernel_samples = fitted.matrix("kernel_samples", "n_samples", "n_features")
+    n_features = "n_samples" if model._is_precomputed else "n_features"
+    model.n_features_in_ = fitted.sizes[n_features]
+    model._set_keys(fitted.keys("row_keys", "n_samples"))
+    model.n_iter_ = fitted.count("n_iter_", 0)
+    model.converged_ = fitted.flag("converged_")
+    model.objective_history_ = fitted.doubles("objective_history_", "n_values")
+    model.objective_ = float(model.objective_history_[-1])
+
+
+def graph_state(graph: Sparse) -> tuple[Ints, Floats]:
+    """The edges of a symmetric matrix, in order, and their weights."""
+    upper = sparse.triu(graph, format="coo")
+    edges = np.column_stack([upper.row, upper.col]).astype(np.int32)
+    order = np.lexsort(edges.T[::-1])
+    return edges[order], upper.data[order]
+
+
+def pairs(edges: Ints, n_nodes: int) -> Ints:
+    """One number per edge, by which they are in order."""
+    return edges[:, 0].astype(np.int64) * n_nodes + edges[:, 1]
+
+
+def drtree_state(model: Any) -> dict[str, Any]:
+    """What DRTree has learned besides."""
+    edges, weights = graph_state(model.tree_)
+    return {"edges": edges, "weights": weights, "lam_": model.lam_}
+
+
+def restore_drtree(model: Any, fitted: Fields) -> tuple[None, int]:
+    """Set what DRTree has learned besides."""
+    model.lam_ = fitted.number("lam_", 0.0, HUGE)
+    restore_tree(model, fitted, "n_samples")
+    n_samples = fitted.sizes["n_samples"]
+    model.centers_ = model.embedding_
+    model.labels_ = np.arange(n_samples)
+    model.assignments_ = sparse.eye_array(n_samples, format="csr")
+    return None, 0
+
+
+def ddrtree_state(model: Any) -> dict[str, Any]:
+    """What DDRTree has learned besides."""
+    numbers = {name: getattr(model, name) for name in ("gamma_", "sigma_")}
+    return {"centers_": model.centers_, **drtree_state(model), **numbers}
+
+
+def restore_ddrtree(model: Any, fitted: Fields) -> tuple[None, int]:
+    """Set what DDRTree has learned besides."""
+    model.centers_ = fitted.floats("centers_", "n_centers", size_names(model)[1])
+    model.lam_ = fitted.number("lam_", 0.0, HUGE)
+    model.gamma_ = fitted.number("gamma_", 0.0, HUGE)
+    model.sigma_ = fitted.number("sigma_", 0.0, HUGE)
+    restore_tree(model, fitted, "n_centers")
+    centres, n_jobs = kdtree.build(model.centers_), effective_n_jobs(model.n_jobs)
+    model.labels_ = kdtree.nearest(centres, model.embedding_, n_jobs)
+    return None, 0
+
+
+def restore_tree(model: Any, fitted: Fields, nodes: str) -> None:
+    """Set tree_ and n_trees_."""
+    edges, weights = fitted.edges("edges", nodes), fitted.weights("weights", 0.0)
+    model._set_tree(Graph(edges, weights), np.arange(fitted.sizes[nodes]))
+
+
+def spl_state(model: Any) -> dict[str, Any]:
+    """What SPL has learned besides, and the training data, for new samples to be tied to."""
+    active, values = graph_state(model.graph_)
+    weights = np.zeros(len(model.edges_))
+    n_samples = len(model.embedding_)
+    weights[np.searchsorted(pairs(model.edges_, n_samples), pairs(active, n_samples))] = values
+    numbers = (*SPL_NUMBERS, *SPL_INFORMATION, *SPL_PER_SAMPLE, "skeleton_", "solver_")
+    state = {name: getattr(model, name) for name in numbers}
+    state |= {"edges_": model.edges_.astype(np.int32), "weights": weights}
+    state |= {"n_evaluations_": model.n_evaluations_, "n_ties": model._search.n_neighbors}
+    if not model._evaluates_kernel:
+        state["search_rows"] = fitted_rows(model._search)
+    return state
+
+
+def restore_spl(model: Any, fitted: Fields) -> tuple[Matrix | None, int]:
+    """Set what SPL has learned besides; return what its search is to be built from."""
+    columns, dims = size_names(model)
+    model.skeleton_ = fitted.floats("skeleton_", "n_samples", dims)
+    for name, low in SPL_NUMBERS.items():
+        setattr(model, name, fitted.number(name, low, HUGE))
+    for name in SPL_INFORMATION:
+        setattr(model, name, fitted.number(name))
+    for name in SPL_PER_SAMPLE:
+        setattr(model, name, fitted.doubles(name, "n_samples"))
+    model.solver_ = fitted.choice("solver_", ("exact", "sparse", "sketch"))
+    model.n_evaluations_ = fitted.count("n_evaluations_", 0)
+    model.edges_ = fitted.edges("edges_", "n_samples")
+    # Only the dense solver knows weights of either sign.
+    weights = fitted.weights("weights", -np.inf if model.solver_ == "exact" else 0.0)
+    active = weights != 0
+    model.graph_ = adjacency(model.edges_[active], fitted.sizes["n_samples"], weights[active])
+    n_ties = fitted.count("n_ties", 1, fitted.sizes["n_samples"])
+    if model._evaluates_kernel:
+        model._searches_sparse = False
+        return None, n_ties
+    return fitted.matrix("search_rows", "n_samples", columns), n_ties
+
+
+def kernel_rows(model: Any) -> Floats:
+    """The centred kernel matrix, computed as in the fit."""
+    try:
+        return np.asarray(model._training_data(model._kernel_samples) - model.mean_)
+    except ValueError as error:
+        raise Unsound(f"has kernel_samples without a kernel ({error})") from error
+
+
+def training_data(model: StructureLearner, X: Any) -> Matrix:
+    """The rows that the model was fitted to, if these are they."""
+    if X is True or X is None:
+        raise ValueError(
+            f"include_training={X} must be False or the training data: {type(model).__name__} "
+            "keeps no copy of them; pass include_training=X."
+        )
+    X = check_samples(model, X, reset=False)
+    keys = row_keys(X, effective_n_jobs(model.n_jobs))
+    known = shared_state(model)["row_keys"]
+    if not np.array_equal(keys, known):
+        raise ValueError(
+            f"include_training has {len(keys)} rows that are not those of the fit, of which there "
+            f"were {len(known)}; pass the X that was passed to fit, in the same order."
+        )
+    return X
+
+
+STATES: dict[type, Callable[[Any], dict[str, Any]]] = {
+    SPL: spl_state,
+    DRTree: drtree_state,
+    DDRTree: ddrtree_state,
+}
+RESTORE: dict[type, Callable[[Any, Fields], tuple[Matrix | None, int]]] = {
+    SPL: restore_spl,
+    DRTree: restore_drtree,
+    DDRTree: restore_ddrtree,
+}

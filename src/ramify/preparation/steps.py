@@ -1,0 +1,211 @@
+"""The steps that need a number or two per feature: medians, logarithms, scales, axes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from .._typing import Floats, Matrix
+from .._validation import check_finite
+from ..linalg import column_signs, complete_basis, largest_eigenpairs
+from ..rows import CentredRows
+from ..solvers.pca import RANK_RTOL, principal_axes
+from .given import column_label, missing_counts, shortened
+from .products import centred_product
+
+# A spread below this part of the largest value is rounding.
+CONSTANT_RTOL = 10 * np.finfo(np.float64).eps
+# Symmetric matrices up to this size are decomposed as a whole. Components that are mostly noise,
+# as the last of fifty usually are, lie so near to one another that an iteration takes longer.
+MAX_DECOMPOSED = 4096
+
+
+class Medians(NamedTuple):
+    """Missing values become the median of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import Medians
+    >>> Medians(np.array([5.0, 7.0])).apply(np.array([[1.0, np.nan]]))
+    array([[1., 7.]])
+    """
+
+    medians: Floats
+
+    @classmethod
+    def fit(cls, X: Matrix, names: Any = None) -> "Medians":
+        """Medians of the known values; of a sparse matrix, with its zeros."""
+        empty = np.flatnonzero(missing_counts(X) == X.shape[0])
+        if len(empty):
+            told = shortened(column_label(names, j) for j in empty)
+            raise ValueError(
+                f"impute='median' needs a known value in every column, but X has none in "
+                f"{len(empty)} ({told}); leave such columns out."
+            )
+        check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
+        return cls(SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64))
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X with its missing values filled in, in its own precision."""
+        medians = self.medians.astype(X.dtype)
+        if not sparse.issparse(X):
+            return np.where(np.isnan(X), medians, X)
+        values = np.where(np.isnan(X.data), medians[X.indices], X.data)
+        return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+class Logarithms(NamedTuple):
+    """log(1 + x), for counts and other values above −1; zero stays zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import Logarithms
+    >>> Logarithms().apply(np.array([[0.0, 1.0]])).round(3)
+    array([[0.   , 0.693]])
+    """
+
+    @classmethod
+    def check(cls, X: Matrix, names: Any = None) -> None:
+        """Values are above −1."""
+        values = X.data if sparse.issparse(X) else X
+        if values.size == 0 or values.min() > -1:
+            return
+        cells = sparse.coo_array(X)
+        wrong = np.flatnonzero(cells.data <= -1)
+        first = wrong[np.argmin(cells.col[wrong])]
+        raise ValueError(
+            f"X holds {cells.data[first]:.6g} in {column_label(names, cells.col[first])}, row "
+            f"{cells.row[first]}, but log1p=True needs values above -1; leave log1p out for data "
+            "that are logarithms or scores already."
+        )
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X on the logarithmic scale."""
+        return X.log1p() if sparse.issparse(X) else np.log1p(X)
+
+
+class Scales(NamedTuple):
+    """Every feature in units of its standard deviation (of the N samples, not of N − 1).
+
+    Dense data are centred as well, sparse data are not. A feature that was constant in training
+    has no scale: it becomes 0, there and in every later table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import Scales
+    >>> X = np.array([[1.0, 3.0], [5.0, 3.0]])
+    >>> Scales.fit(X).apply(X)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    mean: Floats
+    scale: Floats  # 0 for a constant
+
+    @classmethod
+    def fit(cls, X: Matrix) -> "Scales":
+        """Means and standard deviations."""
+        low, high = (
+            np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme).ravel()
+            for extreme in (X.min(axis=0), X.max(axis=0))
+        )
+        # In units of the largest value, so that no square can vanish.
+        unit = np.maximum(-low, high)
+        unit[unit == 0] = 1.0
+        if sparse.issparse(X):
+            parts = sparse.csr_array((X.data / unit[X.indices], X.indices, X.indptr), X.shape)
+            mean, variance = mean_variance_axis(parts, axis=0)
+        else:
+            parts = X / unit
+            mean, variance = parts.mean(axis=0), parts.var(axis=0)
+        sd = np.sqrt(variance)
+        is_constant = (low == high) | (sd <= CONSTANT_RTOL)
+        return cls(mean * unit, np.where(is_constant, 0.0, sd * unit))
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X in these units."""
+        has_scale = self.scale > 0
+        scale = np.where(has_scale, self.scale, 1.0)
+        if sparse.issparse(X):
+            values = np.where(has_scale[X.indices], X.data / scale[X.indices], 0.0)
+            return type(X)((values, X.indices, X.indptr), shape=X.shape)
+        return np.where(has_scale, (X - self.mean) / scale, 0.0)
+
+
+class Axes(NamedTuple):
+    """Coordinates along the principal axes of the training data.
+
+    The entry of largest size of each axis is positive. Axes beyond the rank of the data are
+    arbitrary; the training data are zero along them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import Axes
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> axes = Axes.fit(X, 1)
+    >>> axes.apply(X).round(6).ravel(), axes.variance_ratio.round(6)
+    (array([-5.,  0.,  5.]), array([1.]))
+    """
+
+    mean: Floats
+    components: Floats
+    variance_ratio: Floats
+
+    @classmethod
+    def fit(cls, X: Matrix, n_components: int) -> "Axes":
+        """The axes of largest variance."""
+        if n_components > min(X.shape):
+            raise ValueError(
+                f"pca={n_components} must be at most min(n_samples, n_features)={min(X.shape)} "
+                f"(n_samples={X.shape[0]}, n_features={X.shape[1]}); lower pca."
+            )
+        Y = CentredRows(X)
+        W = complete_basis(Y.lift(leading_axes(Y, n_components)), n_components)
+        W = W * column_signs(W)
+        along = Y.project(Y.lower(W))
+        ratio = np.einsum("ij,ij->j", along, along) / max(Y.energy, np.finfo(float).tiny)
+        return cls(Y.mean, np.ascontiguousarray(W.T), ratio)
+
+    def apply(self, X: Matrix) -> Floats:
+        """X along the axes, by the same sums for one row as for many."""
+        W = np.ascontiguousarray(self.components.T)
+        if sparse.issparse(X):
+            return np.asarray(X @ W - self.mean @ W)
+        return centred_product(X, self.mean, W)
+
+
+def leading_axes(Y: CentredRows, n_components: int) -> Floats:
+    """Orthonormal axes of largest variance, but none without any, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import leading_axes
+    >>> from ramify.rows import CentredRows
+    >>> Y = CentredRows(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    >>> np.abs(leading_axes(Y, 2)).round(6)
+    array([[0.707107],
+           [0.707107]])
+    """
+    if min(Y.n_rows, Y.n_dims) > MAX_DECOMPOSED:
+        W, rank = principal_axes(Y, n_components)
+        return W[:, : max(rank, 1)]
+    if Y.n_dims <= MAX_DECOMPOSED:
+        values, W = largest_eigenpairs(Y.gram(), min(n_components, Y.n_dims))
+    else:
+        rows = Y.dense(slice(0, Y.n_rows))
+        values, U = largest_eigenpairs(rows @ rows.T, n_components)
+        W = rows.T @ U
+    values, W = values[::-1], W[:, ::-1]
+    W = W[:, values > RANK_RTOL * max(values[0], 0.0)]
+    if W.shape[1] == 0:
+        return np.eye(Y.n_dims, 1)
+    # Orthonormal but for rounding, or times a singular value each.
+    Q, R = np.linalg.qr(W)
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)

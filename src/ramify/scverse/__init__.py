@@ -1,0 +1,1 @@
+"""AnnData and scanpy: `ramify.tl` computes and writes slots, `ramify.pl` draws what they hold."""

@@ -1,0 +1,443 @@
+"""Pictures of what `ramify.tl` has written: they read slots and call `ramify.plotting`."""
+
+from typing import Any
+
+import numpy as np
+
+from .._compat import import_extra, import_pandas
+from ..trajectory.checks import listed
+from ._adata import check_adata, column_of, gene_values
+from ._keys import UNS
+from ._stored import find_key, present_keys, stored_model, stored_support, stored_trajectory
+
+import_extra("matplotlib", "ramify.pl", "anndata")
+from .. import plotting  # noqa: E402  (says first how to get matplotlib)
+
+__all__ = [
+    "adjacency",
+    "branches",
+    "convergence",
+    "embedding",
+    "heatmap",
+    "tree",
+    "trends",
+    "uncertainty",
+]
+
+
+def embedding(
+    adata: Any,
+    *,
+    color: Any = None,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw the cells in the learned space, and the graph with its milestones over them.
+
+    ``scanpy.pl.embedding(adata, basis="ddrtree")`` draws the cells alone.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    color : str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    layer, use_raw
+        Where the values of a gene are from; by default from ``X``.
+    **options
+        Of `ramify.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ax = ramify.pl.embedding(adata, color="branch")
+    >>> ax.get_xlabel()
+    'ddrtree 1'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    values = color_values(adata, color, key, layer, use_raw)
+    if "axis_names" not in options:
+        columns = options.get("components") or range(options.get("dims", 2))
+        options["axis_names"] = [f"{key} {column + 1}" for column in columns]
+    return plotting.plot_embedding(path, color=values, **options)
+
+
+def tree(
+    adata: Any,
+    *,
+    color: Any = None,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw the graph as a rooted tree over pseudotime, with the cells beside their branches.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    color : str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; None: the branch.
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `ramify.plotting.plot_layout`: legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata, n_components=3)
+    >>> ramify.tl.pseudotime(adata, root="T1")
+    >>> ax = ramify.pl.tree(adata, color="0")  # the name of a gene
+    >>> ax.get_xlabel()
+    'pseudotime'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    values = color_values(adata, color, key, layer, use_raw)
+    return plotting.plot_layout(path, color=values, **options)
+
+
+def branches(
+    adata: Any, *, labels: str | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Draw the branches as a graph of discs: their sizes, and which cells are in them.
+
+    After `ramify.tl.bootstrap` lines are the wider the more often their branch was found again.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    labels : str or None, default=None
+        A column of ``obs`` with types of cells: discs become pie charts.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `ramify.plotting.plot_branch_graph`: layout, legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> adata.obs["half"] = ["first"] * 100 + ["second"] * 100
+    >>> ramify.tl.ddrtree(adata)
+    >>> ax = ramify.pl.branches(adata, labels="half")
+    >>> ax.get_legend().get_title().get_text()
+    'half'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    if labels is not None:
+        options["labels"] = column_of(adata, labels, "labels")
+    return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
+
+
+def trends(
+    adata: Any,
+    genes: Any,
+    *,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw genes over pseudotime: a smooth curve for each branch, its band, and the cells.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    genes : str or sequence of str
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `ramify.plotting.plot_trends`: branches, to, level, samples, legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes, or array of Axes
+        One for each gene.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata, n_components=3)
+    >>> ramify.tl.branches(adata, n_branches=3)
+    >>> ax = ramify.pl.trends(adata, "3")
+    >>> ax.get_ylabel()
+    '3'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    values, names = chosen_genes(adata, genes, layer, use_raw)
+    features = names[0] if isinstance(genes, str) else names
+    return plotting.plot_trends(path, values, names, features=features, **options)
+
+
+def heatmap(
+    adata: Any,
+    genes: Any = None,
+    *,
+    to: str | None = None,
+    n_genes: int = 30,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw genes along the way from the root to a tip, those with the earliest peak on top.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    genes : sequence of str or None, default=None
+        None: the most significant ones of `ramify.tl.test_association`.
+    to : str or None, default=None
+        A tip, another milestone or a branch; None: the first tip that is not the root.
+    n_genes : int, default=30
+        How many of the most significant ones.
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `ramify.plotting.plot_heatmap`: n_bins, standardize, cmap, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata, n_components=3)
+    >>> ramify.tl.branches(adata, n_branches=3)
+    >>> ramify.tl.test_association(adata)
+    >>> ax = ramify.pl.heatmap(adata, to="T3", n_genes=5)
+    >>> len(ax.get_yticklabels())
+    5
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    if genes is None:
+        table = adata.uns[key].get(UNS.association)
+        if table is None:
+            raise KeyError(
+                f"adata.uns[{key!r}] has no tests to choose genes by; call "
+                "ramify.tl.test_association(adata) first, or pass genes=…."
+            )
+        genes = table.index[:n_genes].tolist()
+    values, names = chosen_genes(adata, genes, layer, use_raw)
+    return plotting.plot_heatmap(path, values, names, to=to, **options)
+
+
+def adjacency(
+    adata: Any, *, order: str | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Draw the adjacency matrix of the learned graph; of `spl`, its weights between cells.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    order : str or None, default=None
+        A column of ``obs`` to sort the nodes by, where these are the cells (`drtree`, `spl`). None:
+        pseudotime.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `ramify.plotting.plot_adjacency`: order_name, kind, cmap, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.spl(adata, n_neighbors=5)
+    >>> ax = ramify.pl.adjacency(adata)
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    entry = adata.uns[key]
+    graph = entry.get(UNS.graph, entry[UNS.tree])
+    if order is None:
+        values = path.project(entry[UNS.centers])["pseudotime"]
+    else:
+        values = column_of(adata, order, "order")
+        if entry[UNS.method] == "ddrtree" or len(values) != graph.shape[0]:
+            raise ValueError(
+                f"order={order!r} has a value for each of {len(values)} cells, but the nodes of "
+                f"{key!r} are {graph.shape[0]} others; leave order out."
+            )
+    return plotting.plot_adjacency(graph, order=values, **options)
+
+
+def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
+    """Draw the objective of the fits after each iteration, and how they ended.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    key : str, sequence of str or None, default=None
+        Names of the results; None: all there are.
+    **options
+        Of `ramify.plotting.plot_convergence`: scale, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ax = ramify.pl.convergence(adata)
+    >>> ax.get_xlabel()
+    'iteration'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    check_adata(adata)
+    keys = present_keys(adata) if key is None else [key] if isinstance(key, str) else list(key)
+    keys = [find_key(adata, name) for name in keys or [None]]
+    return plotting.plot_convergence({name: stored_model(adata, name) for name in keys}, **options)
+
+
+def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
+    """Draw how uncertain cells are: intervals of pseudotime, or regions in the learned space.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.bootstrap`, which are drawn as intervals, or else of
+        `ramify.tl.spl`, whose posterior is drawn as circles.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `ramify.plotting.plot_uncertainty`: level, max_samples, samples, color, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ramify.tl.bootstrap(adata, n_resamples=3)
+    >>> ax = ramify.pl.uncertainty(adata)
+    >>> ax.get_ylabel()
+    'pseudotime'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, _ = _trajectory(adata, key)
+    support = stored_support(adata, key)
+    if support is None and adata.uns[key][UNS.method] != "spl":
+        raise KeyError(f"adata.uns[{key!r}] has no support; call ramify.tl.bootstrap(adata) first.")
+    result = stored_model(adata, key) if support is None else support
+    return plotting.plot_uncertainty(result, **options)
+
+
+def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
+    check_adata(adata)
+    key = find_key(adata, key)
+    return key, stored_trajectory(adata, key)
+
+
+def color_values(adata: Any, color: Any, key: str, layer: str | None, use_raw: bool) -> Any:
+    """What to colour cells by: a column of obs, a gene, or what the trajectory says itself."""
+    if color is None or (color in ("pseudotime", "branch") and color not in adata.obs):
+        return color
+    if not isinstance(color, str):
+        raise TypeError(
+            f"color={color!r} must be the name of a column of adata.obs or of a gene; put other "
+            "values into adata.obs first."
+        )
+    if color in adata.obs:
+        return adata.obs[color]
+    if color not in gene_values(adata, layer, use_raw)[1]:
+        raise ValueError(
+            f"color={color!r} is neither a column of adata.obs nor a gene; columns are "
+            f"{listed(map(repr, adata.obs.columns))}."
+        )
+    column, name = chosen_genes(adata, color, layer, use_raw)
+    return import_pandas().Series(column[:, 0], index=adata.obs_names, name=name[0])
+
+
+def chosen_genes(adata: Any, genes: Any, layer: str | None, use_raw: bool) -> tuple[Any, list[str]]:
+    """Values of some genes, as an array, and their names."""
+    values, known, _ = gene_values(adata, layer, use_raw)
+    names = [genes] if isinstance(genes, str) else list(genes)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"genes names {listed(map(repr, missing), most=5)}, but adata has no such genes; they "
+            f"are called as {known[0]!r}."
+        )
+    columns = known.get_indexer_for(names)
+    if len(columns) > len(names):
+        raise ValueError(
+            "Several genes have the same name; call adata.var_names_make_unique() first."
+        )
+    chosen = values[:, columns]
+    return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen), names

@@ -1,0 +1,335 @@
+"""From a table to places on a graph, repeated on new tables: what `ramify fit` learns and saves."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ._compat import import_pandas
+from ._typing import Bools, Matrix
+from .io import Table, Unsound, missing_by_column, missing_message, write_state
+from .preparation import Preparation, complete_rows
+from .trajectory import Trajectory
+from .trajectory.checks import listed
+from .trajectory.state import trajectory_from_state, trajectory_state
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A fitted preparation, estimator and trajectory, which place the rows of new tables.
+
+    Made by `learn_workflow` or `ramify fit`; `ramify.load` reads what `save` has written.
+
+    Attributes
+    ----------
+    features : list of str
+        Columns that the estimator learned from, before the preparation. New tables may have them
+        in any order, and further columns.
+    preparation : Preparation
+        Frozen: new rows are treated as the first ones were.
+    trajectory : Trajectory
+        On the graph of ``estimator``; without a root given, from its default one.
+    is_rooted : bool
+        Whether a root was given, so that pseudotime means something.
+    reading : dict
+        How the table was read: the arguments of `ramify.io.read_table`.
+    """
+
+    features: list[str]
+    preparation: Preparation
+    trajectory: Trajectory
+    is_rooted: bool
+    reading: dict[str, Any]
+
+    @property
+    def estimator(self) -> Any:
+        """The fitted SPL, DRTree or DDRTree."""
+        return self.trajectory.estimator_
+
+    def transform(self, data: Any) -> Any:
+        """Place samples in the learned space.
+
+        Parameters
+        ----------
+        data : DataFrame or Table
+            With the columns ``features``, and those that the preparation adjusts for.
+
+        Returns
+        -------
+        embedding : DataFrame
+            One row per sample, without rows that ``impute="drop"`` drops.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree, Preparation
+        >>> from ramify.workflow import learn_workflow
+        >>> X = load_iris(as_frame=True).data
+        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(standardize=True))
+        >>> made.transform(X.iloc[:2, ::-1]).columns.tolist()  # columns go by their names
+        ['ddrtree0', 'ddrtree1']
+        """
+        table = drop_incomplete(as_table(data), self.features, self.preparation)
+        X = self.preparation.transform(
+            columns(table, self.features), covariates=covariates(table, self.preparation)
+        )
+        return frame_of(self.estimator, np.asarray(self.estimator.transform(X)), table.samples)
+
+    def place(self, data: Any) -> Any:
+        """The embedding of samples, and their places on the graph.
+
+        Parameters
+        ----------
+        data : DataFrame or Table
+            As for `transform`.
+
+        Returns
+        -------
+        places : DataFrame
+            The embedding, and what `ramify.trajectory.Trajectory.project` returns: branch,
+            pseudotime, distance from the graph. Without a root given, no times.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree, Preparation
+        >>> from ramify.workflow import learn_workflow
+        >>> X = load_iris(as_frame=True).data
+        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(), root={"node": "T2"})
+        >>> places = made.place(X.iloc[:2] + 0.1)
+        >>> bool((places["pseudotime"] > 0).all())
+        True
+        """
+        embedding = self.transform(data)
+        places = self.trajectory.project(embedding.to_numpy()).set_index(embedding.index)
+        if not self.is_rooted:
+            # Branches are named from the root outwards, and positions count from there.
+            places = places[["edge", "source", "target", "position", "distance"]]
+        return embedding.assign(**places)
+
+    def save(self, path: Any) -> None:
+        """Write a model file, for `ramify.load`.
+
+        Parameters
+        ----------
+        path : path
+            By custom with the ending ``.ramify``.
+        """
+        state = {
+            "kind": "workflow",
+            "features": list(self.features),
+            "preparation": self.preparation.to_state(),
+            "trajectory": trajectory_state(self.trajectory),
+            "is_rooted": self.is_rooted,
+            "reading": self.reading,
+        }
+        write_state(path, state)
+
+
+def learn_workflow(
+    data: Any,
+    estimator: Any,
+    preparation: Preparation,
+    *,
+    root: dict[str, Any] | None = None,
+    end: Any = None,
+    prune: bool = False,
+    reading: dict[str, Any] | None = None,
+    on_stage: Callable[[str], None] = lambda name: None,
+) -> Workflow:
+    """Prepare a table, fit an estimator to it, and place its rows on the graph.
+
+    Parameters
+    ----------
+    data : DataFrame or Table
+        Numeric columns are features, but for those that the preparation adjusts for.
+    estimator : SPL, DRTree or DDRTree
+        Not fitted; a clone is.
+    preparation : Preparation
+        Not fitted; a clone is.
+    root : dict or None, default=None
+        ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
+        in a column of the table, and if wanted ``"at"``: see `ramify.trajectory.Trajectory.rooted`.
+    end : int or str, optional
+        Node or milestone at which the way ends.
+    prune : bool, default=False
+        Remove twigs that cannot be told from noise.
+    reading : dict or None, default=None
+        How the table was read, to be kept.
+    on_stage : callable
+        Called with "prepare", "fit" and "trajectory" when these begin.
+
+    Returns
+    -------
+    workflow : Workflow
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from ramify import DDRTree, Preparation
+    >>> from ramify.workflow import learn_workflow
+    >>> table = load_breast_cancer(as_frame=True).data
+    >>> made = learn_workflow(table, DDRTree(random_state=0), Preparation(standardize=True))
+    >>> len(made.features), made.estimator.embedding_.shape
+    (30, (569, 2))
+    """
+    on_stage("prepare")
+    table = as_table(data)
+    preparation = clone(preparation)
+    adjusted = set(preparation.adjust or ())
+    features = [name for name in table.features if name not in adjusted]
+    table = drop_incomplete(table, features, preparation)
+    X = preparation.fit_transform(
+        columns(table, features), covariates=covariates(table, preparation)
+    )
+    on_stage("fit")
+    model = clone(estimator).fit(X)
+    on_stage("trajectory")
+    path = Trajectory.from_estimator(model, names=np.array(table.samples), n_jobs=model.n_jobs)
+    if prune:
+        path = path.prune()
+    if root is not None or end is not None:
+        path = path.rooted(**start_of(table, root or {}), end=end)
+    return Workflow(features, preparation, path, root is not None, reading or {})
+
+
+def workflow_from_state(state: dict[str, Any]) -> Workflow:
+    """The workflow of a model file, with every part of it checked."""
+    features, reading, is_rooted = (state.get(key) for key in ("features", "reading", "is_rooted"))
+    if (
+        not isinstance(features, list)
+        or not all(isinstance(name, str) for name in features)
+        or not isinstance(reading, dict)
+        or not isinstance(is_rooted, bool)
+        or not isinstance(state.get("preparation"), dict)
+        or not isinstance(state.get("trajectory"), dict)
+    ):
+        raise Unsound("holds a workflow that is not as ramify writes it")
+    preparation = Preparation.from_state(state["preparation"])
+    trajectory = trajectory_from_state(state["trajectory"])
+    n_given, model = len(features), trajectory.estimator_
+    if model is None or preparation.n_features_in_ != n_given:
+        raise Unsound(f"holds a workflow with {n_given} features, but its parts have others")
+    return Workflow(features, preparation, trajectory, is_rooted, reading)
+
+
+def as_table(data: Any) -> Table:
+    """A table, also of a DataFrame: numeric columns are features, others annotations."""
+    if isinstance(data, Table):
+        return data
+    pandas = import_pandas()
+    if not isinstance(data, pandas.DataFrame):
+        raise TypeError(
+            f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "
+            "names, or a Table; pass pandas.DataFrame(data, columns=names)."
+        )
+    numeric = data.select_dtypes("number")
+    others = data.drop(columns=numeric.columns)
+    return Table(
+        X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
+        features=[str(name) for name in numeric.columns],
+        samples=[str(name) for name in data.index],
+        annotations=others,
+        source="the DataFrame",
+    )
+
+
+def column(table: Table, name: str) -> Any:
+    """One column of a table, feature or annotation, as a Series by sample.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ramify.workflow import as_table, column
+    >>> table = as_table(pd.DataFrame({"age": [40.0, 50.0], "sex": ["f", "m"]}))
+    >>> column(table, "age").tolist(), column(table, "sex").tolist()
+    ([40.0, 50.0], ['f', 'm'])
+    """
+    if name in table.annotations.columns:
+        return table.annotations[name]
+    if name not in table.features:
+        close = [*table.annotations.columns, *table.features]
+        raise ValueError(
+            f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
+        )
+    values = table.X[:, [table.features.index(name)]]
+    values = values.toarray() if hasattr(values, "toarray") else values
+    return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
+
+
+def columns(table: Table, names: Sequence[str]) -> Matrix:
+    """The columns of these names, in this order, as one matrix."""
+    if list(names) == list(table.features):
+        return table.X
+    at = {name: k for k, name in enumerate(table.features)}
+    missing = [name for name in names if name not in at]
+    if missing:
+        raise ValueError(
+            f"{table.source} lacks {len(missing)} of the {len(names)} features of the model as "
+            f"numbers: {listed(missing, 10)}; add these columns."
+        )
+    return table.X[:, [at[name] for name in names]]
+
+
+def covariates(table: Table, preparation: Preparation) -> Any:
+    """What the preparation adjusts for."""
+    if not preparation.adjust:
+        return None
+    return import_pandas().DataFrame({name: column(table, name) for name in preparation.adjust})
+
+
+def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
+    """The table without rows that miss a value, if the preparation wants it so."""
+    if preparation.impute != "drop":
+        return table
+    keep = complete_rows(columns(table, features), covariates(table, preparation))
+    if not keep.any():
+        raise ValueError(
+            "Every row lacks a value: "
+            + missing_message(
+                missing_by_column(table),
+                len(keep),
+                table.source,
+                "impute medians or exclude columns",
+            )
+        )
+    return table if keep.all() else rows_of_table(table, keep)
+
+
+def rows_of_table(table: Table, keep: Bools) -> Table:
+    """Some rows of a table."""
+    return Table(
+        X=table.X[keep],
+        features=table.features,
+        samples=[name for name, kept in zip(table.samples, keep, strict=True) if kept],
+        annotations=table.annotations.loc[keep],
+        source=table.source,
+    )
+
+
+def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
+    """A root as arguments of `Trajectory.rooted`."""
+    if "column" not in root:
+        return root
+    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
+    types = import_pandas().api.types
+    if types.is_numeric_dtype(labels.dtype) and not types.is_bool_dtype(labels.dtype):
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise ValueError(
+                f"The root's value {value!r} in column {root['column']!r} must be a number, as all "
+                "values there are."
+            ) from error
+        return {"labels": labels.to_numpy(dtype=np.float64), "value": value, "at": at}
+    texts = labels.astype(object).map(str, na_action="ignore")
+    return {"labels": texts.to_numpy(), "value": str(value), "at": at}
+
+
+def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:
+    """An embedding with the names of its rows and columns."""
+    pandas = import_pandas()
+    index = pandas.Index(samples, name="sample")
+    return pandas.DataFrame(embedding, index=index, columns=model.get_feature_names_out())

@@ -1,0 +1,97 @@
+import sys
+
+import matplotlib.image
+import pandas as pd
+import pytest
+
+import ramify
+from ramify.cli import main
+
+from .conftest import read_run
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demo") / "new" / "folder"
+    assert main(["demo", "--out", str(out)]) == 0
+    return out
+
+
+def test_demo_is_a_fit(demo):
+    run = read_run(demo)
+    assert (run["input"]["n_samples"], run["input"]["n_features"]) == (569, 30)
+    assert run["preparation"]["standardize"] is True
+    assert ramify.load(demo / "model.ramify").features[0] == "mean radius"
+
+
+def test_demo_tree_separates_the_diagnoses(demo):
+    """Most centres hold tumours of one kind only, and time runs from benign to malignant."""
+    samples = pd.read_csv(demo / "embedding.csv", index_col=0)
+    by_center = pd.crosstab(samples["center"], samples["diagnosis"])
+    assert by_center.max(axis=1).sum() / len(samples) > 0.9
+    times = pd.read_csv(demo / "pseudotime.csv", index_col=0)["pseudotime"]
+    median = times.groupby(samples["diagnosis"]).median()
+    assert median["benign"] < median["malignant"]
+
+
+def test_demo_picture_is_not_empty(demo):
+    picture = matplotlib.image.imread(demo / "figure.png")
+    assert picture.shape[0] > 500
+    assert picture.std() > 0.05
+
+
+def test_demo_prints_a_summary_and_may_be_run_again(tmp_path, capsys):
+    for _ in range(2):
+        assert main(["demo", "-o", str(tmp_path / "out")]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        assert [line.split()[0] for line in out.splitlines()] == [
+            "data",
+            "prepared",
+            "tree",
+            "branches",
+            "objective",
+            "time",
+            "written",
+        ]
+        assert "569 samples x 30 features" in out
+
+
+def test_demo_leaves_other_folders_alone(tmp_path, capsys):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(["demo", "-o", str(tmp_path)]) == 1
+    assert "is no result of ramify fit; choose another -o." in capsys.readouterr().err
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_demo_into_a_file_fails_with_one_line(tmp_path, capsys):
+    (tmp_path / "taken").write_text("")
+    assert main(["demo", "-o", str(tmp_path / "taken")]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("ramify demo: ")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "pandas"])
+def test_without_its_libraries_it_says_what_to_install(library, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    assert main(["demo", "-o", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == (
+        f"ramify demo: ramify demo needs {library}; run: pip install 'ramify[cli]'\n"
+    )
+
+
+def test_wrong_usage_exits_with_two(capsys):
+    for arguments in ([], ["grow"], ["demo", "--nonsense"], ["fit"], ["fit", "a.csv"]):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 2
+        assert "usage: ramify" in capsys.readouterr().err
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"ramify {ramify.__version__}\n"

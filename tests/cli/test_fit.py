@@ -1,0 +1,444 @@
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.preprocessing import StandardScaler
+
+import ramify
+from ramify.cli import main
+
+from .conftest import read_rows, read_run
+
+
+def test_a_fit_writes_tables_model_picture_and_record(fitted):
+    assert sorted(p.name for p in fitted.iterdir()) == [
+        "branches.csv",
+        "centers.csv",
+        "embedding.csv",
+        "figure.png",
+        "figure.svg",
+        "milestones.csv",
+        "model.ramify",
+        "pseudotime.csv",
+        "run.json",
+        "tree.csv",
+    ]
+
+
+def test_the_embedding_is_that_of_python(fitted, simulated):
+    X = StandardScaler().fit_transform(simulated[[f"lab{k}" for k in range(6)]])
+    model = ramify.DDRTree(random_state=0).fit(X)
+    found = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    np.testing.assert_allclose(found[["ddrtree0", "ddrtree1"]], model.embedding_, atol=1e-9)
+    assert found.index.tolist() == simulated["patient"].tolist()
+    centers = pd.read_csv(fitted / "centers.csv", index_col=0).to_numpy()
+    chosen = np.linalg.norm(centers[found["center"]] - model.embedding_, axis=1)
+    apart = np.linalg.norm(centers - model.embedding_[:, np.newaxis], axis=2)
+    np.testing.assert_allclose(chosen, apart.min(axis=1), atol=1e-9)
+
+
+def test_tables_fit_together(fitted):
+    _, samples = read_rows(fitted / "embedding.csv")
+    header, centers = read_rows(fitted / "centers.csv")
+    assert header == ["center", "ddrtree0", "ddrtree1"]
+    header, edges = read_rows(fitted / "tree.csv")
+    assert header == ["source", "target", "length", "weight"]
+    assert len(edges) == len(centers) - 1
+    positions = np.array(centers, dtype=float)[:, 1:]
+    for source, target, length, _ in edges:
+        distance = np.linalg.norm(positions[int(source)] - positions[int(target)])
+        assert float(length) == pytest.approx(distance)
+    times = pd.read_csv(fitted / "pseudotime.csv", index_col=0)
+    branches = pd.read_csv(fitted / "branches.csv", index_col=0)
+    assert times.index.tolist() == [row[0] for row in samples]
+    assert set(times["branch"]) <= set(branches.index)
+    assert branches["n_samples"].sum() == len(times)
+
+
+def test_annotations_are_kept_and_excluded_columns_are_no_features(fitted, simulated):
+    run = read_run(fitted)
+    assert run["input"]["n_features"] == 6
+    assert set(run["columns"]["annotations"]) == {"age", "sex", "stage"}
+    found = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    assert found["age"].tolist() == simulated["age"].tolist()
+    assert found["stage"].tolist() == simulated["stage"].tolist()
+
+
+def test_time_starts_where_the_label_is_most_frequent(fitted, simulated):
+    times = pd.read_csv(fitted / "pseudotime.csv", index_col=0)["pseudotime"]
+    by_stage = times.groupby(simulated.set_index("patient")["stage"]).median()
+    assert by_stage["early"] < by_stage["late"]
+
+
+def test_the_record_tells_how_to_get_the_same_again(fitted, table):
+    run = read_run(fitted)
+    assert run["input"]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
+    assert run["seed"] == 0
+    assert run["method"] == "DDRTree"
+    assert run["parameters"]["n_components"] == 2
+    assert run["preparation"]["standardize"] is True
+    assert run["versions"]["numpy"] == np.__version__
+    assert run["ramify"] == ramify.__version__
+    assert run["converged"] is True
+    assert set(run["seconds"]) == {"read", "prepare", "fit", "trajectory", "write", "hash"}
+    assert run["objective"] == ramify.load(fitted / "model.ramify").estimator.objective_
+
+
+def test_the_same_command_gives_the_same_files(table, tmp_path):
+    for name in ("a", "b"):
+        given = ["fit", str(table), "-o", str(tmp_path / name), "--id", "patient", "--root", "T1"]
+        assert main(given) == 0
+    for file in sorted((tmp_path / "a").iterdir()):
+        if file.name != "run.json":
+            assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
+
+
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        ("ddrtree", ["--n_centers", "20", "--gamma", "5", "--n_components", "3"]),
+        ("ddrtree", ["--structure", "ring", "--assignment", "hard"]),
+        ("drtree", ["--lam", "2", "--n-components", "1"]),
+        ("spl", ["--n_neighbors", "5", "--C", "10", "--loss", "absolute", "--scale", "auto"]),
+        ("spl", ["--kernel", "rbf", "--kernel_params", '{"gamma": 0.1}', "--max-iter", "300"]),
+    ],
+)
+def test_parameters_go_by_their_python_names(method, given, table, tmp_path, ramify):
+    out = tmp_path / "out"
+    code, _, err = ramify("fit", table, "-o", out, "--id", "patient", "--method", method, *given)
+    assert (code, err) == (0, "")
+    parameters = read_run(out)["parameters"]
+    for name, value in zip(given[::2], given[1::2], strict=True):
+        kept = parameters[name.lstrip("-").replace("-", "_")]
+        assert kept == (json.loads(value) if value[0] in "{0123456789" else value)
+    header, centers = read_rows(out / "centers.csv")
+    assert len(header) == 1 + read_run(out)["n_components"]
+    assert len(centers) == (20 if "--n_centers" in given else len(centers))
+
+
+def test_options_and_signatures_agree():
+    from inspect import signature
+
+    from ramify.cli.arguments import PARAMETERS
+
+    for method in (ramify.DDRTree, ramify.DRTree, ramify.SPL):
+        names = {p.name for p in PARAMETERS if method.__name__.lower() in p.methods}
+        # What a terminal cannot pass, or what the console does itself.
+        assert set(signature(method).parameters) - names == {"verbose", "callback"} | (
+            {"init"} if method is ramify.DDRTree else set()
+        )
+
+
+def test_tables_as_parquet(table, tmp_path, ramify):
+    out = tmp_path / "out"
+    assert ramify("fit", table, "-o", out, "--id", "patient", "--format", "parquet")[0] == 0
+    found = pd.read_parquet(out / "embedding.parquet")
+    assert found.index[0] == "P000"
+    assert not list(out.glob("*.csv"))
+
+
+def test_machines_read_json(table, tmp_path, ramify):
+    code, out, err = ramify("fit", table, "-o", tmp_path / "out", "--id", "patient", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out) == read_run(tmp_path / "out")
+    code, out, err = ramify("fit", "nothing.csv", "-o", tmp_path / "other", "--json")
+    assert code == 1
+    assert json.loads(out)["exit_code"] == 1
+    assert "nothing.csv" in json.loads(out)["error"]
+    assert len(err.splitlines()) == 1
+
+
+def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, ramify):
+    frame = simulated.copy()
+    frame.loc[[3, 7], "lab1"] = np.nan
+    frame.loc[5, "lab4"] = np.nan
+    path = tmp_path / "gaps.csv"
+    frame.to_csv(path, index=False)
+    code, _, err = ramify("fit", path, "-o", tmp_path / "out", "--id", "patient")
+    assert code == 1
+    assert "lab1" in err
+    assert "--impute median" in err
+    assert not (tmp_path / "out").exists()
+    assert (
+        ramify("fit", path, "-o", tmp_path / "m", "--id", "patient", "--impute", "median")[0] == 0
+    )
+    code, out, _ = ramify("fit", path, "-o", tmp_path / "d", "--id", "patient", "--impute", "drop")
+    assert code == 0
+    assert "3 dropped" in out
+    assert read_run(tmp_path / "d")["input"]["dropped"] == ["P003", "P005", "P007"]
+    assert len(read_rows(tmp_path / "m" / "embedding.csv")[1]) == 150
+    assert len(read_rows(tmp_path / "d" / "embedding.csv")[1]) == 147
+
+
+def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, ramify):
+    out = tmp_path / "out"
+    given = ("fit", table, "-o", out, "--id", "patient", "--figure", "none")
+    assert ramify(*given)[0] == 0
+    before = (out / "run.json").read_bytes()
+    code, _, err = ramify(*given)
+    assert code == 1
+    assert err == f"ramify fit: {out} exists; choose another -o, or add --force to replace it.\n"
+    assert (out / "run.json").read_bytes() == before
+    assert ramify(*given, "--force", "--n_components", "3")[0] == 0
+    assert read_run(out)["n_components"] == 3
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_is_no_result_is_never_replaced(table, tmp_path, ramify):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("mine")
+    code, _, err = ramify("fit", table, "-o", tmp_path / "thesis", "--force")
+    assert code == 1
+    assert "is no result of ramify fit" in err
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "mine"
+
+
+def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(
+    fitted, tmp_path, ramify, monkeypatch
+):
+    import shutil
+
+    out = tmp_path / "out"
+    shutil.copytree(fitted, out)
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    table = tmp_path / "t.csv"
+    table.write_text("a,b\n1,2\n3,4\n5,7\n")
+
+    def broken(*given, **options):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("ramify.cli.fit.write_json", broken)
+    code, _, err = ramify("fit", table, "-o", out, "--force")
+    assert (code, err) == (1, "ramify fit: No space left on device\n")
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "t.csv"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
+def test_a_stopped_fit_leaves_nothing(number, tmp_path):
+    """The fit is stopped in its loop, which an option makes endless."""
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "many.npy", rng.normal(size=(4000, 10)))
+    marker = tmp_path / "started"
+    code = (
+        "import sys, pathlib, ramify.cli.fit as fit\n"
+        "original = fit.learn_workflow\n"
+        "def learn(*given, on_stage, **options):\n"
+        "    def told(name):\n"
+        "        on_stage(name)\n"
+        f"        if name == 'fit': pathlib.Path({str(marker)!r}).touch()\n"
+        "    return original(*given, on_stage=told, **options)\n"
+        "fit.learn_workflow = learn\n"
+        "from ramify.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    given = ["fit", str(tmp_path / "many.npy"), "-o", str(tmp_path / "out")]
+    given += ["--tol", "0", "--max_iter", "100000000"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *given], stderr=subprocess.PIPE, text=True
+    )
+    while not marker.exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    time.sleep(0.3)
+    os.kill(process.pid, number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "nothing was written" in err
+    assert "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["many.npy", "started"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--method", "spl", "--n_centers", "5"], "--n_centers is a parameter of ddrtree, not of"),
+        (["--n_components", "0"], "n_components"),
+        (["--loss", "cubic", "--method", "spl"], "loss"),
+        (["--root", "=x"], "must be a milestone (T1), node=12, sample=P007"),
+        (["--pca", "0"], "--pca 0 must be at least 1"),
+    ],
+    ids=["other method", "zero", "word", "root", "pca"],
+)
+def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, ramify):
+    code, out, err = ramify("fit", table, "-o", tmp_path / "out", *given)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--root", "stage=never"], "'never' is none of the labels; they are 'early', 'late'"),
+        (["--root", "grade=3"], "'grade' is no column of"),
+        (["--root", "T99"], "is no node of the graph; valid are"),
+        (["--root", "sample=Q1"], "is no sample; the names are"),
+        (["--root", "age=old"], "must be a number"),
+        (["--color", "colour"], "'colour' is no column of"),
+        (["--exclude", "lab77"], "has no column 'lab77'; did you mean 'lab"),
+        (["--adjust", "weight"], "has no column 'weight'"),
+        (["--id", "stage"], "must be unique"),
+        (["--pca", "50"], "pca"),
+        (["--n_components", "50"], "n_components=50 must be at most"),
+    ],
+    ids=lambda value: value[0].lstrip("-") + value[-1] if isinstance(value, list) else "",
+)
+def test_data_errors_are_one_line(given, says, table, tmp_path, ramify):
+    identified = [] if "--id" in given else ["--id", "patient"]
+    code, out, err = ramify("fit", table, "-o", tmp_path / "out", *identified, *given)
+    assert (code, out) == (1, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_values_without_a_logarithm_are_named(tmp_path, ramify):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,-4\n5,7\n")
+    code, _, err = ramify("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--log1p")
+    assert code == 1
+    assert "b" in err
+    assert "-4" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    given = ["fit", "nothing.csv", "-o", str(tmp_path / "out"), "--debug"]
+    with pytest.raises(FileNotFoundError):
+        main(given)
+
+
+def test_bugs_are_one_line_too(table, tmp_path, ramify, monkeypatch):
+    def broken(*given, **options):
+        raise KeyError("surprise")
+
+    monkeypatch.setattr("ramify.cli.fit.learn_workflow", broken)
+    code, _, err = ramify("fit", table, "-o", tmp_path / "out", "--id", "patient")
+    assert code == 1
+    assert "unexpected KeyError: 'surprise'; run again with --debug" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_warnings_are_lines_and_part_of_the_record(table, tmp_path, ramify):
+    out = tmp_path / "out"
+    code, _, err = ramify("fit", table, "-o", out, "--id", "patient", "--max_iter", "2")
+    assert code == 0
+    assert err.startswith("ramify: warning: DDRTree stopped after 2 of max_iter=2")
+    assert len(err.splitlines()) == 1
+    assert read_run(out)["warnings"][0] in err
+
+
+def test_ends_give_progress(table, tmp_path, ramify):
+    out = tmp_path / "out"
+    given = ("fit", table, "-o", out, "--id", "patient", "--prune", "--root", "T1", "--end", "T2")
+    assert ramify(*given)[0] == 0
+    progress = pd.read_csv(out / "pseudotime.csv")["progress"]
+    assert progress.min() == pytest.approx(0, abs=0.05)
+    assert progress.max() == pytest.approx(1, abs=0.05)
+
+
+def test_the_package_runs_as_a_module(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "ramify", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"ramify {ramify.__version__}\n"
+
+
+def test_help_comes_without_the_libraries_of_a_fit():
+    code = "import sys; from ramify.cli.arguments import build_parser; build_parser().format_help()"
+    code += "; print([m for m in ('sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["fit", "transform", "plot", "score", "info", "demo", "completion"]
+)
+def test_every_command_has_help_with_an_example(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    out = capsys.readouterr().out
+    assert "example" in out
+    assert f"ramify {command}" in out.split("example")[1]
+    assert max(len(line) for line in out.splitlines()) <= 100
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_commands_and_options(shell, ramify):
+    code, out, err = ramify("completion", shell)
+    assert (code, err) == (0, "")
+    for word in ("transform", "n_components", "standardize"):
+        assert word in out
+
+
+def test_bash_completes(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "ramify", "completion", "bash"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    script = tmp_path / "ramify.bash"
+    script.write_text(done.stdout)
+    ask = (
+        f"source {script}; COMP_WORDS=(ramify tr); COMP_CWORD=1; "
+        "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
+    )
+    found = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["transform"]
+
+
+def test_a_closed_pipe_is_no_error(fitted, simulated, tmp_path):
+    many = simulated.loc[simulated.index.repeat(100)].assign(patient=range(15000))
+    many.to_csv(tmp_path / "many.csv", index=False)
+    command = f"{sys.executable} -m ramify transform {fitted} {tmp_path / 'many.csv'} | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_one_progress_bar_on_a_terminal(table, tmp_path):
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    code = (
+        "import sys, ramify.cli.console as console; console.SECONDS_BEFORE_BAR = 0\n"
+        "from ramify.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    given = ["fit", str(table), "-o", str(tmp_path / "out"), "--id", "patient", "--figure", "none"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *given], stdout=subprocess.PIPE, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    with os.fdopen(ours, "rb") as screen:
+        try:
+            while block := screen.read1(1024):
+                shown += block
+        except OSError:  # what Linux says when the other end is closed
+            assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=60) == 0
+    assert b"DDRTree" in shown
+    assert b"objective" in shown
+    assert b"\n" not in shown.strip()
+    assert process.stdout.read().startswith(b"data ")
+    process.stdout.close()

@@ -1,0 +1,142 @@
+import json
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+
+from ramify.metrics import loo_1nn
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("embedding", ["--color", "stage", "pseudotime"]),
+        ("embedding", ["--root", "T2"]),
+        ("layout", ["--root", "sample=P010"]),
+        ("layout", ["--root", "sex=f"]),
+        ("branches", ["--color", "stage"]),
+        ("adjacency", []),
+        ("convergence", []),
+        ("trends", ["--feature", "lab0", "lab3"]),
+        ("trends", []),
+        ("heatmap", []),
+    ],
+    ids=[
+        "embedding",
+        "rooted",
+        "sample",
+        "label",
+        "branches",
+        "adjacency",
+        "convergence",
+        "trends",
+        "most trends",
+        "heatmap",
+    ],
+)
+def test_every_kind_is_drawn(kind, given, fitted, tmp_path, ramify):
+    out = tmp_path / "picture.png"
+    code, text, err = ramify("plot", fitted, "--kind", kind, *given, "-o", out, "--dpi", "50")
+    assert (code, err) == (0, "")
+    assert text == f"{kind} drawn in {out}\n"
+    assert matplotlib.image.imread(out)[..., :3].std() > 0.02
+
+
+def test_three_dimensions_and_uncertainty(table, tmp_path, ramify):
+    out = tmp_path / "out"
+    given = ["--method", "spl", "--n_components", "3", "--figure", "none"]
+    assert ramify("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
+    for options in (["--dims", "3"], ["--kind", "uncertainty"]):
+        code, _, err = ramify("plot", out, *options, "-o", tmp_path / "p.svg", "--force")
+        assert (code, err) == (0, "")
+    assert ramify("plot", out)[1] == f"embedding drawn in {out / 'embedding.png'}\n"
+
+
+def test_features_need_the_input_as_it_was(simulated, tmp_path, ramify):
+    path, out = tmp_path / "t.csv", tmp_path / "out"
+    simulated.to_csv(path, index=False)
+    assert ramify("fit", path, "-o", out, "--id", "patient", "--figure", "none")[0] == 0
+    with path.open("a") as file:
+        file.write("P999,1,1,1,1,1,1,50,f,late\n")
+    code, _, err = ramify("plot", out, "--kind", "heatmap")
+    assert code == 1
+    assert "has changed since the fit; run ramify fit again." in err
+    path.unlink()
+    code, _, err = ramify("plot", out, "--kind", "heatmap")
+    assert code == 1
+    assert "is not there to read features from" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--color", "staeg"], "--color 'staeg' is no column of embedding.csv; it has age, sex"),
+        (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
+        (["--root", "T77"], "is no node of the graph"),
+        (["--kind", "trends", "--feature", "lab9"], "lab9"),
+        (["--kind", "uncertainty"], "posterior"),
+    ],
+    ids=["color", "sample", "root", "feature", "no posterior"],
+)
+def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, ramify):
+    code, _, err = ramify("plot", fitted, *given, "-o", tmp_path / "p.png")
+    assert code == 1
+    assert says in err
+    assert len(err.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_scores_agree_with_the_metrics(fitted, simulated, ramify):
+    code, text, _ = ramify("score", fitted, "--labels", "stage", "age", "--json")
+    assert code == 0
+    found = json.loads(text)
+    embedding = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    points = embedding[["ddrtree0", "ddrtree1"]].to_numpy()
+    right = loo_1nn(points, simulated["stage"].to_numpy())
+    assert found["stage"]["nearest neighbour's label right"] == pytest.approx(right)
+    times = pd.read_csv(fitted / "pseudotime.csv")["pseudotime"]
+    rank = np.corrcoef(times.rank(), simulated["age"].rank())[0, 1]
+    assert found["age"]["pseudotime: Spearman correlation"] == pytest.approx(rank)
+    tables = pd.crosstab(pd.read_csv(fitted / "pseudotime.csv")["branch"], simulated["stage"])
+    assert found["stage"]["branch: purity"] == pytest.approx(tables.max(axis=1).sum() / 150)
+    assert "nearest neighbour's label right" in ramify("score", fitted, "--labels", "stage")[1]
+
+
+def test_unknown_labels_list_the_annotations(fitted, ramify):
+    code, _, err = ramify("score", fitted, "--labels", "outcome")
+    assert code == 1
+    assert "'outcome' is no annotation of the result; these are" in err
+    assert "age" in err
+
+
+def test_a_folder_without_a_result_is_said_to_be_none(tmp_path, ramify):
+    for command in (["score", tmp_path, "--labels", "a"], ["plot", tmp_path]):
+        code, _, err = ramify(*command)
+        assert code == 1
+        assert "is no result of ramify fit: it has no run.json" in err
+
+
+def test_a_damaged_result_is_said_to_be_damaged(tmp_path, ramify):
+    (tmp_path / "run.json").write_text("{}")
+    code, _, err = ramify("score", tmp_path, "--labels", "a")
+    assert code == 1
+    assert "is damaged" in err
+
+
+def test_info_of_a_table(table, ramify):
+    code, text, _ = ramify("info", table, "--id", "patient", "--exclude", "age", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert (found["samples"], found["features"]) == (150, 6)
+    assert set(found["annotations"]) == {"age", "sex", "stage"}
+    assert "lab0" in ramify("info", table)[1]
+
+
+def test_info_of_a_model(fitted, ramify):
+    for path in (fitted, fitted / "model.ramify"):
+        code, text, _ = ramify("info", path)
+        assert code == 0
+        assert "DDRTree" in text
+        assert "standardize" in text
+        assert "rooted at" in text

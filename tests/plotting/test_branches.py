@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from ramify import DDRTree
+from ramify.plotting import plot_branch_graph, plot_heatmap, plot_layout, plot_trends
+from ramify.plotting.branches import branch_coloring, branch_colors
+from ramify.plotting.style import category_colors
+
+from . import scenes
+
+
+@pytest.mark.parametrize("plot", [plot_layout, plot_branch_graph], ids=lambda plot: plot.__name__)
+def test_an_estimator_is_no_trajectory(plot):
+    with pytest.raises(TypeError, match=r"path is a DDRTree but must be a Trajectory; make one"):
+        plot(DDRTree())
+
+
+@pytest.mark.parametrize("plot", [plot_trends, plot_heatmap], ids=lambda plot: plot.__name__)
+def test_an_estimator_has_no_features_along_it(plot):
+    with pytest.raises(TypeError, match=r"path is a DDRTree but must be a Trajectory; make one"):
+        plot(DDRTree(), np.ones((3, 1)))
+
+
+def test_some_of_a_few_branches_keep_their_colours():
+    path = scenes.tree(100)
+    colors = branch_colors(path, np.arange(5))
+    assert np.array_equal(branch_colors(path, np.array([3, 1])), colors[[3, 1]])
+
+
+def test_some_of_many_branches_get_colours_of_their_own():
+    path = scenes.comb(12, 200)
+    assert len(path.branch_table_) == 25
+    rows = np.array([20, 3, 11])
+    coloring = branch_coloring(path, rows)
+    assert coloring.labels == tuple(path.branch_table_.index[rows])
+    assert len(np.unique(branch_colors(path, rows), axis=0)) == 3
+    on_them = np.isin(path._branches.placed.edge, rows)
+    assert np.array_equal(coloring.values >= 0, on_them)
+
+
+def test_many_branches_share_the_last_colour():
+    path = scenes.comb(12, 200)
+    colors = branch_colors(path, np.arange(25))
+    assert len(np.unique(colors, axis=0)) == len(category_colors(16))

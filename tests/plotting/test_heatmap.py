@@ -1,0 +1,149 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from ramify.plotting import plot_heatmap
+from ramify.plotting.style import category_colors
+from ramify.trajectory import Trajectory
+
+from . import scenes
+
+
+def rows(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def tip_of(path):
+    """The tip with the longest way."""
+    return path.milestones_.pseudotime.idxmax()
+
+
+def test_features_along_a_way(same_picture):
+    path = scenes.tree()
+    same_picture(plot_heatmap(path, scenes.waves(path, 20), to=tip_of(path)), "heatmap_tree")
+
+
+def test_ring_in_units_of_the_features(same_picture):
+    path = scenes.ring()
+    ax = plot_heatmap(path, path._samples.points, ["x", "y"], standardize=False)
+    assert ax.get_xlabel() == "length of the way from the root"
+    same_picture(ax, "heatmap_ring")
+
+
+def test_features_that_are_constant_or_missing_come_last(same_picture):
+    path = scenes.tree()
+    values = np.column_stack([np.full(300, np.nan), np.full(300, 2.0), scenes.waves(path, 3)])
+    ax = plot_heatmap(path, values, list("abcde"))
+    assert sorted(rows(ax)[3:]) == ["a (no trend)", "b (constant)"]
+    same_picture(ax, "heatmap_constant")
+
+
+def test_rows_are_in_the_order_of_their_peaks():
+    path = scenes.tree(500)
+    values, tip = scenes.waves(path, 6), tip_of(path)
+    names = [f"gene {k}" for k in range(6)]
+    shuffled = [3, 0, 5, 1, 4, 2]
+    ax = plot_heatmap(path, values[:, shuffled], [names[k] for k in shuffled], to=tip)
+    assert rows(ax) == names
+
+
+def test_the_strip_shows_the_branches_of_the_way():
+    path = scenes.tree()
+    tip = tip_of(path)
+    ax = plot_heatmap(path, scenes.waves(path, 5), to=tip)
+    way = path.lineages_[tip]
+    colors = dict(zip(path.branch_table_.index, category_colors(5), strict=True))
+    assert [to_hex(p.get_facecolor()).upper() for p in ax.patches] == [colors[b] for b in way]
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx(
+        path.branch_table_.length[way].tolist()
+    )
+    (names,) = ax.child_axes
+    assert [label.get_text() for label in names.get_xticklabels()] == way
+
+
+def test_a_title_is_above_the_names_of_the_branches():
+    path = scenes.tree(60)
+    ax = plot_heatmap(path, scenes.waves(path, 3))
+    ax.set_title("title")
+    ax.figure.canvas.draw()
+    names = [label.get_window_extent() for label in ax.child_axes[0].get_xticklabels()]
+    assert ax.title.get_window_extent().y0 > max(box.y1 for box in names)
+
+
+def test_two_hundred_features_stay_readable():
+    path = scenes.tree()
+    ax = plot_heatmap(path, scenes.waves(path, 200))
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    heights = [box.height / ax.figure.dpi * 72 for box in boxes]
+    assert min(heights) >= 4
+    apart = -np.diff([(box.y0 + box.y1) / 2 for box in boxes])
+    assert np.all(apart >= 0.8 * boxes[0].height)
+    assert ax.get_ylabel() == "200 features, every 2nd named"
+
+
+def test_given_axes_are_used():
+    path = scenes.tree(60)
+    figure, ax = plt.subplots()
+    assert plot_heatmap(path, scenes.waves(path, 3), ax=ax) is ax
+    assert len(figure.axes) == 2  # with the colour bar
+    assert figure.axes[1].get_ylabel() == "trend (z-score)"
+    assert len(plt.get_fignums()) == 1
+
+
+def test_the_picture_does_not_grow_with_the_samples():
+    path = scenes.tree(100_000)
+    ax = plot_heatmap(path, path.pseudotime_[:, np.newaxis], ["time"], n_bins=30)
+    assert ax.images[0].get_array().shape == (1, 30)
+
+
+def test_one_sample_has_no_trend():
+    single = Trajectory([[0, 1]], [[0.0, 0.0], [1.0, 0.0]], [[0.5, 0.0]])
+    ax = plot_heatmap(single, [[2.0]], ["a"])
+    ax.figure.canvas.draw()
+    assert rows(ax) == ["a (no trend)"]
+
+
+def test_a_branch_without_samples_is_drawn():
+    path = scenes.tree(100, noise=0.0, counted=[0, 1, 2])
+    ax = plot_heatmap(path, path.pseudotime_[:, np.newaxis], to=tip_of(path))
+    ax.figure.canvas.draw()
+    assert len(ax.patches) == 3
+
+
+def test_hostile_names_are_shown_as_they_are():
+    path = scenes.tree(30)
+    ax = plot_heatmap(path, scenes.waves(path, 3), ["$x", "_a", "<b>"])
+    ax.figure.canvas.draw()
+    assert sorted(name.replace("\\", "") for name in rows(ax)) == ["$x", "<b>", "_a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"features": ["1", 99]}, "features names '1', which is no feature"),
+        ({"to": "T77"}, "to='T77' is no tip; choose one of T"),
+        ({"n_bins": 0}, "n_bins"),
+        ({"cmap": "no such"}, "cmap='no such' is not a colour map"),
+    ],
+    ids=["feature", "tip", "bins", "cmap"],
+)
+def test_wrong_choices_are_told(given, message):
+    path = scenes.tree(30)
+    with pytest.raises(ValueError, match=message):
+        plot_heatmap(path, scenes.waves(path, 3), **given)
+
+
+def test_wrong_values_are_told():
+    with pytest.raises(ValueError, match=r"values has shape \(7, 2\) but must be"):
+        plot_heatmap(scenes.tree(30), np.ones((7, 2)))
+
+
+def test_names_of_short_branches_are_left_out():
+    path = scenes.tree(60)
+    _, ax = plt.subplots(figsize=(0.8, 2.0))
+    plot_heatmap(path, path.pseudotime_[:, np.newaxis], to=tip_of(path), ax=ax)
+    ax.figure.canvas.draw()
+    assert len(ax.patches) == 3
+    assert len(ax.child_axes[0].get_xticklabels()) == 0

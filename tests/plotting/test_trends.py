@@ -1,0 +1,160 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from scipy import sparse
+
+from ramify.plotting import plot_trends
+from ramify.plotting.style import category_colors
+from ramify.trajectory import Trajectory
+
+from . import scenes
+
+NAMES = ["GATA1", "SPI1", "CEBPA", "KLF1"]
+
+
+def test_one_feature(same_picture):
+    path = scenes.tree()
+    same_picture(plot_trends(path, scenes.waves(path, 4), NAMES, features="SPI1"), "trends_one")
+
+
+def test_small_multiples(same_picture):
+    path = scenes.tree()
+    axes = plot_trends(path, scenes.waves(path, 4), NAMES)
+    assert [ax.get_ylabel() for ax in axes] == NAMES
+    same_picture(axes[0], "trends_four")
+
+
+def test_ring_has_a_curve_for_either_way(same_picture):
+    path = scenes.ring()
+    height = path._samples.points[:, [1]]
+    ax = plot_trends(path, height, ["height"])
+    assert len(ax.lines) == 2
+    same_picture(ax, "trends_ring")
+
+
+def test_curves_are_the_trends_in_the_colours_of_their_branches():
+    path = scenes.tree()
+    values = scenes.waves(path, 2)
+    ax = plot_trends(path, values, features=1)
+    table = path.trends(values[:, [1]])
+    assert [to_hex(line.get_color()).upper() for line in ax.lines] == category_colors(5)
+    for line, (_, one) in zip(ax.lines, table.groupby("branch", observed=True), strict=True):
+        assert np.array_equal(line.get_xdata(), one.pseudotime)
+        assert np.array_equal(line.get_ydata(), one["mean"])
+    assert ax.get_xlabel() == "pseudotime"
+    assert ax.get_ylabel() == "1"
+
+
+def test_branches_are_chosen_by_name_or_by_tip():
+    path = scenes.tree()
+    values, tip = scenes.waves(path, 1), next(iter(path.lineages_))
+    by_tip = plot_trends(path, values, to=tip)
+    by_name = plot_trends(path, values, branches=path.lineages_[tip])
+    assert len(by_tip.lines) == len(by_name.lines) == len(path.lineages_[tip])
+    shown = path.branch_table_.n_samples[path.lineages_[tip]]
+    entries = [text.get_text() for text in by_tip.get_legend().get_texts()]
+    assert sorted(entries) == sorted(f"{name} ({n})" for name, n in shown.items())
+    assert len(plot_trends(path, values, branches=path.lineages_[tip][0]).lines) == 1
+
+
+def test_samples_are_drawn_where_they_have_a_value():
+    path = scenes.tree(60)
+    values = path.pseudotime_[:, np.newaxis].copy()
+    values[::3] = np.nan
+    ax = plot_trends(path, values)
+    assert sum(len(points.get_offsets()) for points in ax.collections[:1]) == 40
+    bare = plot_trends(path, values, samples=False)
+    assert not any(len(c.get_offsets()) > 1 for c in bare.collections)
+
+
+def test_sparse_values_look_like_dense_ones():
+    path = scenes.tree(60)
+    values = np.where(scenes.waves(path, 2) > 0.5, 1.0, 0.0)
+    one = plot_trends(path, values, features=0)
+    other = plot_trends(path, sparse.csr_array(values), features=0)
+    assert np.array_equal(one.lines[1].get_ydata(), other.lines[1].get_ydata())
+    assert np.array_equal(one.collections[0].get_offsets(), other.collections[0].get_offsets())
+
+
+def test_given_axes_take_one_feature_each():
+    path = scenes.tree(60)
+    values = scenes.waves(path, 4)
+    _, axes = plt.subplots(2, 2)
+    found = plot_trends(path, values, NAMES, ax=axes)
+    assert found.tolist() == axes.ravel().tolist()
+    assert axes[0, 1].get_legend() is not None
+    assert plot_trends(path, values, NAMES, features=["SPI1"], ax=axes[0, 0]) is axes[0, 0]
+    assert len(plt.get_fignums()) == 1
+    with pytest.raises(ValueError, match="ax holds 1 Axes, but there are 4 features, GATA1, SPI1"):
+        plot_trends(path, values, NAMES, ax=axes[0, 0])
+
+
+def test_a_branch_without_samples_has_no_curve():
+    path = scenes.tree(100, noise=0.0, counted=[0, 1, 2])
+    ax = plot_trends(path, path.pseudotime_[:, np.newaxis])
+    assert len(ax.lines) == 3
+
+
+def test_a_constant_feature():
+    ax = plot_trends(scenes.tree(60), np.full((60, 1), 3.0))
+    ax.figure.canvas.draw()
+    assert ax.lines[0].get_ydata() == pytest.approx(3.0)
+
+
+def test_one_sample_has_no_trend():
+    single = Trajectory([[0, 1]], [[0.0, 0.0], [1.0, 0.0]], [[0.5, 0.0]])
+    ax = plot_trends(single, [[2.0]])
+    ax.figure.canvas.draw()
+    assert np.isnan(ax.lines[0].get_ydata()).all()
+    assert ax.collections[0].get_offsets().tolist() == [[0.5, 2.0]]
+
+
+def test_a_feature_without_values_is_an_empty_picture():
+    path = scenes.tree(20)
+    ax = plot_trends(path, np.full((20, 1), np.nan))
+    ax.figure.canvas.draw()
+    assert not ax.lines
+
+
+def test_many_samples_are_binned():
+    path = scenes.tree(200_000)
+    ax = plot_trends(path, path.pseudotime_[:, np.newaxis] * 1e6)
+    (image,) = ax.images
+    height, width = image.get_array().shape[:2]
+    assert min(height, width) > 200
+
+
+def test_hostile_names_are_shown_as_they_are():
+    path = scenes.tree(30)
+    names = ["$x", "_a", "<b>", r"\alpha^$2$"]
+    axes = plot_trends(path, np.ones((30, 4)), names)
+    axes[0].figure.canvas.draw()
+    assert [ax.get_ylabel().replace(r"\$", "$") for ax in axes] == names
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"features": "GATA2"}, r"features names 'GATA2', .* did you mean 'GATA1'\?"),
+        ({"to": "T77"}, "to='T77' is no tip; choose one of"),
+        ({"branches": "T1-T9"}, "branches names 'T1-T9', which is no branch; there are"),
+        ({"branches": []}, "branches is empty; there are"),
+        ({"branches": "T1-F1", "to": "T1"}, "takes branches=… or to=…, not both"),
+        ({"level": 2}, "level=2 must be between 0 and 1"),
+        ({"legend": "left"}, "legend='left' must be"),
+    ],
+    ids=["feature", "tip", "branch", "no-branch", "both", "level", "legend"],
+)
+def test_wrong_choices_are_told(given, message):
+    path = scenes.tree(30)
+    with pytest.raises(ValueError, match=message):
+        plot_trends(path, scenes.waves(path, 4), NAMES, **given)
+
+
+def test_wrong_values_are_told():
+    path = scenes.tree(30)
+    with pytest.raises(ValueError, match=r"values has shape \(7, 2\) but must be"):
+        plot_trends(path, np.ones((7, 2)))
+    with pytest.raises(ValueError, match="30 features are too many for one picture"):
+        plot_trends(path, np.ones((30, 30)))

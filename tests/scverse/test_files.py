@@ -1,0 +1,108 @@
+"""What is written survives h5ad and zarr, and the next tool goes on from there."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import ramify
+
+from .cells import METHODS, QUICK, anndata, simulated_cells
+
+pytest.importorskip("h5py", reason="h5ad files")
+pytest.importorskip("zarr", reason="zarr folders")
+
+FORMATS = {
+    "h5ad": (anndata.AnnData.write_h5ad, anndata.read_h5ad),
+    "zarr": (anndata.AnnData.write_zarr, anndata.read_zarr),
+}
+
+
+def read_again(adata, kind, tmp_path):
+    write, read = FORMATS[kind]
+    path = tmp_path / f"cells.{kind}"
+    with warnings.catch_warnings():
+        # AnnData announces that it is going to write another version of zarr.
+        warnings.filterwarnings("ignore", "Writing zarr v2 data", UserWarning)
+        write(adata, path)
+    return read(path)
+
+
+def assert_same(one, other):
+    """The same content, whatever class of numbers or matrices a file made of it."""
+    if isinstance(one, dict):
+        assert sorted(one) == sorted(other)
+        for name in one:
+            assert_same(one[name], other[name])
+    elif isinstance(one, pd.DataFrame):
+        # Text comes back as categories.
+        assert one.index.tolist() == other.index.tolist()
+        assert one.to_dict("list") == other.to_dict("list")
+    elif sparse.issparse(one):
+        assert (abs(one - other)).nnz == 0
+    else:
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def analysed(request):
+    """All tools have written."""
+    adata = simulated_cells()
+    method = request.param
+    getattr(ramify.tl, method)(adata, **QUICK[method])
+    ramify.tl.branches(adata, n_branches=3)
+    ramify.tl.pseudotime(adata, root={"day": "0"}, end="T2")
+    ramify.tl.test_association(adata)
+    ramify.tl.bootstrap(adata, n_resamples=2)
+    return adata, method
+
+
+@pytest.fixture(scope="module", params=list(FORMATS))
+def reread(request, analysed, tmp_path_factory):
+    """What was written, and what a file made of it."""
+    return *analysed, read_again(analysed[0], request.param, tmp_path_factory.mktemp("cells"))
+
+
+def test_round_trip_keeps_every_slot(reread):
+    adata, method, again = reread
+    assert_same(adata.uns[method], again.uns[method])
+    pd.testing.assert_frame_equal(adata.obs, again.obs, check_categorical=False, check_dtype=False)
+    pd.testing.assert_frame_equal(adata.var, again.var)
+    np.testing.assert_array_equal(adata.obsm[f"X_{method}"], again.obsm[f"X_{method}"])
+    branch = f"{method}_branch"
+    assert again.obs[branch].cat.categories.tolist() == adata.obs[branch].cat.categories.tolist()
+
+
+def test_every_tool_goes_on_from_a_file(reread):
+    adata, method, reference = reread
+    again = reference.copy()
+    ramify.tl.bootstrap(again, n_resamples=2)
+    assert_same(adata.uns[method]["support"], again.uns[method]["support"])
+    ramify.tl.test_association(again)
+    assert_same(adata.uns[method]["association"], again.uns[method]["association"])
+    ramify.tl.branches(again, n_branches=3)
+    expected = adata.obs[f"{method}_pseudotime"]
+    np.testing.assert_allclose(again.obs[f"{method}_pseudotime"], expected, atol=1e-9)
+    ramify.tl.pseudotime(again, root="T1")
+    assert again.obs[f"{method}_pseudotime"].min() >= 0
+    new = adata[:30].copy()
+    ramify.tl.place(new, reference)
+    np.testing.assert_allclose(new.obs[f"{method}_pseudotime"], expected[:30], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", list(FORMATS))
+def test_unusual_parameters_survive(kind, tmp_path):
+    adata = simulated_cells()
+    path = sparse.diags_array([np.ones(19), np.ones(19)], offsets=[-1, 1]).tocsr()
+    centers = np.column_stack([np.linspace(-1, 1, 20), np.zeros(20)])
+    ramify.tl.ddrtree(adata, structure=path, init=centers, key_added="fixed")
+    ramify.tl.ddrtree(
+        adata, n_components=None, kernel="rbf", kernel_params={"gamma": 0.1}, key_added="kernel"
+    )
+    again = read_again(adata, kind, tmp_path)
+    for key in ("fixed", "kernel"):
+        assert_same(adata.uns[key], again.uns[key])
+        ramify.tl.place(new := adata[:5].copy(), again, key=key)
+        np.testing.assert_allclose(new.obsm[f"X_{key}"], adata.obsm[f"X_{key}"][:5], atol=1e-9)

@@ -1,0 +1,91 @@
+"""New cells on the tree of a reference."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+import ramify
+from ramify.trajectory import Trajectory
+
+from .cells import METHODS, QUICK, simulated_cells
+
+
+@pytest.fixture
+def cohorts():
+    """A reference, and other cells of the same process with the genes in another order."""
+    adata = simulated_cells(180)
+    new = adata[120:].copy()
+    return adata[:120].copy(), new[:, new.var_names[::-1]].copy()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
+    reference, new = cohorts
+    getattr(ramify.tl, method)(reference, **QUICK[method])
+    ramify.tl.pseudotime(reference, root="T1", end="T2")
+    assert ramify.tl.place(new, reference) is None
+    estimator = {"ddrtree": ramify.DDRTree, "drtree": ramify.DRTree, "spl": ramify.SPL}[method]
+    model = estimator(random_state=0, **QUICK[method]).fit(reference.X)
+    path = Trajectory.from_estimator(model).rooted(node="T1", end="T2")
+    expected = path.place(new[:, reference.var_names].X)
+    np.testing.assert_allclose(new.obs[f"{method}_pseudotime"], expected["pseudotime"], atol=1e-9)
+    assert new.obs[f"{method}_branch"].tolist() == expected["branch"].tolist()
+    assert f"{method}_progress" in new.obs
+    branches = new.uns[method]["branches"]
+    assert branches["n_samples"].sum() == new.n_obs
+    # Tools go on with the new cells.
+    ramify.tl.test_association(new)
+    ramify.tl.pseudotime(new, root="T2")
+    with pytest.raises(ValueError, match=f"call ramify.tl.{method} again"):
+        ramify.tl.bootstrap(new, n_resamples=2)
+
+
+def with_pca(adata, *, centred):
+    """As scanpy.pp.pca writes it."""
+    shift = adata.X.mean(axis=0) if centred else np.zeros(adata.n_vars)
+    axes = PCA(3, random_state=0).fit(adata.X).components_.T
+    adata.obsm["X_pca"] = (adata.X - shift) @ axes
+    adata.varm["PCs"] = axes
+
+
+@pytest.mark.parametrize("centred", [True, False], ids=["centred", "not centred"])
+def test_new_cells_are_projected_by_the_reference_s_loadings(cohorts, centred):
+    reference, new = cohorts
+    with_pca(reference, centred=centred)
+    with_pca(new, centred=True)  # another space, not to be mistaken for the reference's
+    ramify.tl.ddrtree(reference)
+    ramify.tl.pseudotime(reference, root="T1")
+    ramify.tl.place(new, reference)
+    shift = reference.X.mean(axis=0) if centred else 0.0
+    coordinates = (new[:, reference.var_names].X - shift) @ reference.varm["PCs"]
+    model = ramify.DDRTree(random_state=0).fit(reference.obsm["X_pca"])
+    np.testing.assert_allclose(new.obsm["X_ddrtree"], model.transform(coordinates), atol=1e-9)
+    named = new.copy()
+    named.obsm["X_same"] = coordinates
+    ramify.tl.place(named, reference, use_rep="X_same")
+    np.testing.assert_allclose(named.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-9)
+
+
+def test_a_pca_that_is_not_of_the_values_is_noticed(cohorts):
+    reference, new = cohorts
+    with_pca(reference, centred=True)
+    reference.X = reference.X * 2
+    ramify.tl.ddrtree(reference)
+    with pytest.raises(ValueError, match=r"not what varm\['PCs'\] makes of its X"):
+        ramify.tl.place(new, reference)
+
+
+def test_bad_references_are_explained(cohorts):
+    reference, new = cohorts
+    with pytest.raises(KeyError, match=r"adata holds no tree; call ramify\.tl\.ddrtree"):
+        ramify.tl.place(new, reference)
+    ramify.tl.ddrtree(reference)
+    with pytest.raises(ValueError, match="adata lacks 1 of the 6 genes of the reference: 'gene 0'"):
+        ramify.tl.place(new[:, new.var_names != "gene 0"].copy(), reference)
+    reference.obsm["X_latent"] = reference.X[:, :3]
+    ramify.tl.ddrtree(reference, use_rep="X_latent", key_added="other")
+    with pytest.raises(ValueError, match="no way known from genes to there"):
+        ramify.tl.place(new, reference, key="other")
+    reference.var_names = ["gene 1", "gene 1", *reference.var_names[2:]]
+    with pytest.raises(ValueError, match=r"call var_names_make_unique\(\)"):
+        ramify.tl.place(new, reference, key="ddrtree")
