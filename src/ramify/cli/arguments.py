@@ -1,12 +1,14 @@
 """The commands, their options and their help."""
 
 import argparse
+import csv
 import json
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from .. import __version__
+from .console import Usage
 
 METHODS = ("ddrtree", "drtree", "spl")
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
@@ -137,6 +139,14 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=36, width=width)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that leaves it to `main` how a wrong call is told."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain in one sentence."""
+        raise Usage(f"{message}; see {self.prog} --help.")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `ramify`.
 
@@ -147,7 +157,7 @@ def build_parser() -> argparse.ArgumentParser:
     >>> options.method, options.n_components
     ('ddrtree', 5)
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ramify",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -387,15 +397,16 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Names between commas.
+    """Names between commas, in quotation marks if they have commas themselves, as in a CSV file.
 
     Examples
     --------
     >>> from ramify.cli.arguments import names
-    >>> names("age, sex")
-    ['age', 'sex']
+    >>> names("age, sex"), names('age,"dose, mg"')
+    (['age', 'sex'], ['age', 'dose, mg'])
     """
-    found = [name.strip() for name in text.split(",")]
+    [row] = csv.reader([text], skipinitialspace=True) if text else [[""]]
+    found = [name.strip() for name in row]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name between its commas")
     return found

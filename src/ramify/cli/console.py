@@ -1,6 +1,7 @@
 """What the user reads: results on standard output, everything else on standard error."""
 
 import json
+import math
 import sys
 import time
 import warnings
@@ -25,6 +26,29 @@ class Usage(Exception):
     """A wrong call: one sentence, exit code 2."""
 
 
+def as_json(facts: Any) -> str:
+    """JSON, which knows neither NaN nor infinity: the one becomes null, the other a word.
+
+    Examples
+    --------
+    >>> from ramify.cli.console import as_json
+    >>> print(as_json([1.5, float("nan"), float("-inf")]).replace(chr(10), ""))
+    [  1.5,  null,  "-inf"]
+    """
+    return json.dumps(_plain(facts), indent=2, allow_nan=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    """The same with numbers that JSON can hold."""
+    if isinstance(value, dict):
+        return {name: _plain(fact) for name, fact in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(fact) for fact in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
 class Console:
     """The streams of one command, its warnings and the seconds that its stages took.
 
@@ -46,7 +70,7 @@ class Console:
     def result(self, facts: dict[str, Any], text: str) -> None:
         """The outcome: for machines or for people."""
         if self.is_json:
-            print(json.dumps(facts, indent=2, allow_nan=False, default=str))
+            print(as_json(facts))
         elif text:
             print(text)
 
@@ -59,7 +83,7 @@ class Console:
         text = self.text(error)
         if self.is_json:
             print(json.dumps({"error": text, "exit_code": code}, indent=2))
-        print(f"ramify {self.command}: {text}", file=sys.stderr)
+        print(f"{f'ramify {self.command}'.strip()}: {text}", file=sys.stderr)
         return code
 
     def text(self, error: BaseException) -> str:

@@ -20,7 +20,8 @@ COMMANDS = {
     "completion": "completion",
 }
 INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+# A closed terminal ends a command as `kill` does, unless nohup forbids it.
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,12 +34,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     --------
     >>> from ramify.cli import main
     >>> main(["completion", "fish"])
-    Traceback (most recent call last):
-    ...
-    SystemExit: 2
+    2
     """
-    parser = build_parser()
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        options = build_parser().parse_args(given)
+    except Usage as error:
+        command = given[0] if given and given[0] in COMMANDS else ""
+        return Console(command, is_json="--json" in given).fail(error, 2)
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
     before = _stop_on_termination()
     try:
@@ -51,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return console.fail(error, 2)
     except KeyboardInterrupt:
         return console.fail(Failure("interrupted; nothing was written."), INTERRUPTED)
-    except _Terminated:
-        return console.fail(Failure("terminated; nothing was written."), TERMINATED)
+    except _Terminated as stop:
+        return console.fail(Failure("terminated; nothing was written."), 128 + stop.args[0])
     except BrokenPipeError:
         # Whoever read our output has enough of it: `ramify transform ... | head`.
         sys.stdout = None
@@ -62,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return console.fail(error, 1)
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return 0
 
 
@@ -79,13 +82,14 @@ class _Terminated(BaseException):
     """The process was told to end: nothing half written is to stay behind."""
 
 
-def _stop_on_termination() -> Any:
-    """Let SIGTERM end a command as Ctrl-C does; return what it did before."""
+def _stop_on_termination() -> dict[int, Any]:
+    """Let signals end a command as Ctrl-C does; return what they did before."""
 
     def stop(number: int, frame: Any) -> None:
-        raise _Terminated
+        raise _Terminated(number)
 
+    heard = [number for number in ENDINGS if signal.getsignal(number) != signal.SIG_IGN]
     try:
-        return signal.signal(signal.SIGTERM, stop)
+        return {number: signal.signal(number, stop) for number in heard}
     except ValueError:  # only the main thread may; another one is stopped by its program
-        return None
+        return {}

@@ -12,6 +12,8 @@ from .results import new_file
 
 PANEL = (6.5, 5.0)
 DPI = 150
+# What can be coloured by without being a column; a column of that name is not what is meant.
+COMPUTED = ("pseudotime", "branch")
 
 
 def colored_panels(
@@ -23,7 +25,7 @@ def colored_panels(
     for k, name in enumerate(colors):
         projection = "3d" if dims == 3 else None
         ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
-        color = samples[name].to_numpy() if name in samples.columns else name
+        color = name if name in COMPUTED else samples[name].to_numpy()
         draw(path, color=color, color_name=name, ax=ax)
     return figure
 

@@ -25,10 +25,9 @@ from ..trajectory.checks import listed
 from ..workflow import Workflow, columns, rows_of_table, start_of
 from .console import Console, Failure
 from .pictures import PANEL, colored_panels, save_figure
-from .results import Result, check_file, load_workflow, read_result
+from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
 from .roots import parse_root
 
-PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 # Features to draw when none are named: those that change most along the tree.
 MOST_FEATURES = {"trends": 4, "heatmap": 30}
 
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
 
 def rooted(made: Workflow, result: Result, text: str | None) -> Trajectory:
     """The trajectory, from another root if one is given."""
-    root = parse_root(text)
+    root = parse_root(text, columns=result.annotations)
     if root is None:
         return made.trajectory
     if "sample" in root:
