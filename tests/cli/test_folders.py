@@ -114,3 +114,20 @@ def test_a_closed_terminal_ends_a_command_unless_told_otherwise(is_ignored):
     assert done.stderr == (
         "" if is_ignored else "ramify completion: terminated; nothing was written.\n"
     )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
+@pytest.mark.parametrize("given", [[], ["--json"]], ids=["text", "json"])
+def test_output_that_cannot_be_written_is_one_line(given, fitted):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ramify", "info", str(fitted), *given],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "ramify info: there is no space left on the disk; free some, or write to another one.\n"
+    )

@@ -121,3 +121,16 @@ def test_models_of_a_layer_take_other_formats(simulated, tmp_path, ramify):
     code, text, err = ramify("transform", out, tmp_path / "new.csv")
     assert (code, err) == (0, "")
     assert len(text.splitlines()) == 151
+
+
+def test_missing_covariates_are_counted_with_what_to_do(simulated, tmp_path, ramify):
+    frame = simulated.copy()
+    frame.loc[[3, 5], "sex"] = None
+    path, out = tmp_path / "t.csv", tmp_path / "out"
+    frame.to_csv(path, index=False)
+    given = ("fit", path, "-o", out, *ID, "--adjust", "age,sex", "--figure", "none")
+    code, _, err = ramify(*given, "--impute", "median")
+    assert code == 1
+    assert "2 missing values in 1 column: 'sex' 2 of 150; --adjust needs known values" in err
+    assert ramify(*given, "--impute", "drop")[0] == 0
+    assert read_run(out)["input"]["dropped"] == ["P003", "P005"]

@@ -1,12 +1,13 @@
 """What the user reads: results on standard output, everything else on standard error."""
 
+import errno
 import json
 import math
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -82,8 +83,13 @@ class Console:
         """Say in one line why there is no result."""
         text = self.text(error)
         if self.is_json:
-            print(json.dumps({"error": text, "exit_code": code}, indent=2))
+            with suppress(OSError):
+                print(json.dumps({"error": text, "exit_code": code}, indent=2))
         print(f"{f'ramify {self.command}'.strip()}: {text}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:  # it was standard output that failed: nobody is to try again at the end
+            sys.stdout = None
         return code
 
     def text(self, error: BaseException) -> str:
@@ -91,6 +97,8 @@ class Console:
         words = " ".join(str(error).split())
         if isinstance(error, FileNotFoundError) and error.filename is not None:
             return f"there is no file or folder {error.filename}; check the path."
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return "there is no space left on the disk; free some, or write to another one."
         if isinstance(error, MemoryError) and not words:
             return "there is not enough memory; take fewer samples or features."
         if isinstance(error, (Failure, Usage, *EXPECTED)) and words:

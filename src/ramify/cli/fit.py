@@ -158,6 +158,12 @@ def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_F
     missing = missing_by_column(table) if preparation.impute is None else {}
     if missing:
         raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    if preparation.impute != "drop":
+        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
+        gaps = {name: count for name, count in gaps.items() if count}
+        remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
+        if gaps:
+            raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
 def tables_of(

@@ -50,6 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 require(options.command)
             module = importlib.import_module(f".{COMMANDS[options.command]}", __package__)
             module.run(options, console)
+        sys.stdout.flush()  # here, where a full disk or a closed pipe is still understood
     except Usage as error:
         return console.fail(error, 2)
     except KeyboardInterrupt:

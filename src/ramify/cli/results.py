@@ -203,7 +203,10 @@ def load_workflow(path: str | Path) -> Any:
     from ..workflow import Workflow
 
     path = Path(path)
-    path = path / MODEL if path.is_dir() else path
+    if path.is_dir():
+        path = path / MODEL
+        if not path.exists():
+            raise Failure(f"{path.parent} holds no {MODEL}; name a folder that ramify fit wrote.")
     model = load(path)
     if not isinstance(model, Workflow):
         raise Failure(
