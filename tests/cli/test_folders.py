@@ -112,8 +112,23 @@ def test_a_closed_terminal_ends_a_command_unless_told_otherwise(is_ignored):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == (0 if is_ignored else 128 + signal.SIGHUP)
     assert done.stderr == (
-        "" if is_ignored else "ramify completion: terminated; nothing was written.\n"
+        "" if is_ignored else "ramify completion: interrupted; nothing was written.\n"
     )
+
+
+def test_an_interrupt_that_a_library_turns_into_an_error_is_still_one(ramify, monkeypatch):
+    """Ctrl-C while pandas is imported, for instance, arrives as an AttributeError."""
+    import ramify.cli.completion as command
+
+    def imports(options, console):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise AttributeError("partially initialized module") from error
+
+    monkeypatch.setattr(command, "run", imports)
+    code, _, err = ramify("completion", "bash")
+    assert (code, err) == (130, "ramify completion: interrupted; nothing was written.\n")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")

@@ -270,6 +270,7 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         help="features for trends and heatmap (default: those that change most along the tree)",
     )
     parser.add_argument("--root", metavar="ROOT", help="draw from another root (see ramify fit)")
+    add_root_at(parser)
     parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
     parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
     parser.add_argument(
@@ -368,15 +369,20 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--root", metavar="ROOT", help="T1, node=12, sample=P007, COLUMN=LABEL, or auto"
     )
+    add_root_at(group)
+    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
     group.add_argument(
+        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+    )
+
+
+def add_root_at(parser: Any) -> None:
+    """Where a label may be the root."""
+    parser.add_argument(
         "--root-at",
         choices=("tip", "node"),
         default="tip",
         help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
-    )
-    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
-    group.add_argument(
-        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
     )
 
 

@@ -19,9 +19,8 @@ COMMANDS = {
     "demo": "demo",
     "completion": "completion",
 }
-INTERRUPTED = 128 + signal.SIGINT
-# A closed terminal ends a command as `kill` does, unless nohup forbids it.
-ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# `kill` and a closed terminal end a command as Ctrl-C does, unless nohup or the shell forbid it.
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = given[0] if given and given[0] in COMMANDS else ""
         return Console(command, is_json="--json" in given).fail(error, 2)
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
-    before = _stop_on_termination()
+    stops: list[int] = []
+    before = _listen(stops)
     try:
         with console.warnings():
             if options.command != "completion":
@@ -53,15 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where a full disk or a closed pipe is still understood
     except Usage as error:
         return console.fail(error, 2)
-    except KeyboardInterrupt:
-        return console.fail(Failure("interrupted; nothing was written."), INTERRUPTED)
-    except _Terminated as stop:
-        return console.fail(Failure("terminated; nothing was written."), 128 + stop.args[0])
     except BrokenPipeError:
         # Whoever read our output has enough of it: `ramify transform ... | head`.
         sys.stdout = None
         return 0
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # Whatever an interrupted library makes of it, the reason is the signal.
+        if stops or isinstance(error, KeyboardInterrupt):
+            number = stops[0] if stops else signal.SIGINT
+            return console.fail(Failure("interrupted; nothing was written."), 128 + number)
         if options.debug:
             raise
         return console.fail(error, 1)
@@ -79,17 +79,15 @@ def require(command: str) -> None:
         import_extra(name, f"ramify {command}", "cli")
 
 
-class _Terminated(BaseException):
-    """The process was told to end: nothing half written is to stay behind."""
-
-
-def _stop_on_termination() -> dict[int, Any]:
-    """Let signals end a command as Ctrl-C does; return what they did before."""
+def _listen(stops: list[int]) -> dict[int, Any]:
+    """Let each signal interrupt the command, and keep it; return what they did before."""
 
     def stop(number: int, frame: Any) -> None:
-        raise _Terminated(number)
+        stops.append(number)
+        raise KeyboardInterrupt
 
-    heard = [number for number in ENDINGS if signal.getsignal(number) != signal.SIG_IGN]
+    numbers = [getattr(signal, name) for name in STOPPING if hasattr(signal, name)]
+    heard = [number for number in numbers if signal.getsignal(number) not in {signal.SIG_IGN, None}]
     try:
         return {number: signal.signal(number, stop) for number in heard}
     except ValueError:  # only the main thread may; another one is stopped by its program

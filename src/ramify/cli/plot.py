@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     if not LEAST_DPI <= options.dpi <= MOST_DPI:
         raise Usage(f"--dpi {options.dpi} must be from {LEAST_DPI} to {MOST_DPI}.")
     made = load_workflow(result.folder)
-    path = rooted(made, result, options.root)
+    path = rooted(made, result, options.root, options.root_at)
     for name in options.color:
         if name not in {*COMPUTED, *result.samples.columns}:
             raise Failure(
@@ -54,9 +54,9 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
 
 
-def rooted(made: Workflow, result: Result, text: str | None) -> Trajectory:
+def rooted(made: Workflow, result: Result, text: str | None, at: str) -> Trajectory:
     """The trajectory, from another root if one is given."""
-    root = parse_root(text, columns=result.annotations)
+    root = parse_root(text, at, result.annotations)
     if root is None:
         return made.trajectory
     if "sample" in root:
