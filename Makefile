@@ -25,7 +25,7 @@ help:
 $(VENV)/demo.stamp: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade "pip>=25.1"
-	$(PIP) --editable ".[plot]"
+	$(PIP) --editable ".[cli]"
 	@touch $@
 
 $(VENV)/setup.stamp: $(VENV)/demo.stamp

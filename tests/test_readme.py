@@ -1,13 +1,18 @@
 """What the README shows is what the commands in it do."""
 
 import re
+import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from ramify.cli import main
+from ramify.datasets import make_tree
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text("utf-8")
 
 
 def block(language):
@@ -58,5 +63,44 @@ def test_demo_prints_what_the_readme_shows(tmp_path, capsys, monkeypatch):
     # Times differ from run to run, last digits from processor to processor.
     number = re.compile(r"\d+(\.\d+)?")
     assert [number.sub("#", line) for line in printed] == [number.sub("#", line) for line in shown]
-    centres = re.compile(r"\d+ centres, \d+ edges")
-    assert centres.search(printed[1])[0] == centres.search(shown[1])[0]
+    nodes = re.compile(r"\d+ nodes, \d+ edges")
+    assert nodes.search(printed[2])[0] == nodes.search(shown[2])[0]
+
+
+def commands(text):
+    """Indented lines that call ramify, with those that they are continued on."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    return [
+        shlex.split(line, comments=True)[1:]
+        for line in re.findall(r"^    (ramify [^\n]*)", joined, re.MULTILINE)
+    ]
+
+
+@pytest.fixture
+def cohort(tmp_path, monkeypatch):
+    """Simulated patients, as the commands expect them."""
+    data = make_tree(120, 4, topology="bifurcation", noise=0.05, random_state=0)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(data.X, columns=["crp", "hb", "alb", "ldh"])
+    frame.insert(0, "patient", [f"P{k}" for k in range(120)])
+    early = data.pseudotime < 0.4 * data.pseudotime.max()
+    frame = frame.assign(
+        age=rng.integers(30, 80, size=120),
+        sex=rng.choice(["f", "m"], size=120),
+        stage=np.where(early, "I", "II"),
+        outcome=rng.choice(["alive", "dead"], size=120),
+    )
+    frame.loc[3, "hb"] = np.nan
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("patients.csv", index=False)
+    for name in ("new.csv", "new_patients.csv"):
+        frame.iloc[:20].to_csv(name, index=False)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
+def test_commands_on_the_page_run(page, cohort, capsys):
+    found = commands((ROOT / page).read_text("utf-8"))
+    assert [given[0] for given in found[:2]] == ["fit", "transform"]
+    for given in found:
+        assert main(given) == 0, given
+        assert "error" not in capsys.readouterr().err

@@ -82,6 +82,21 @@ def test_sparse_tables(frame):
     np.testing.assert_array_equal(made.transform(shuffled), made.transform(table).iloc[some])
 
 
+def test_sparse_tables_after_a_dense_one():
+    counts = np.random.default_rng(1).poisson(1.0, size=(80, 20)).astype(float)
+    dense = pd.DataFrame(counts, columns=[f"g{k}" for k in range(20)])
+    made = learn_workflow(dense, DDRTree(random_state=0), Preparation(log1p=True))
+    names = [f"c{k}" for k in range(80)]
+    table = Table(
+        X=sparse.csr_array(counts),
+        features=list(dense.columns),
+        samples=names,
+        annotations=pd.DataFrame(index=names),
+        source="simulated counts",
+    )
+    np.testing.assert_array_equal(made.transform(table), made.transform(dense))
+
+
 def test_incomplete_rows_are_dropped_if_asked(frame):
     gaps = frame.copy()
     gaps.loc["s3", "b"] = np.nan

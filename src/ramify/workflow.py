@@ -1,10 +1,12 @@
 """From a table to places on a graph, repeated on new tables: what `ramify fit` learns and saves."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from ._compat import import_pandas
@@ -72,9 +74,13 @@ class Workflow:
         ['ddrtree0', 'ddrtree1']
         """
         table = drop_incomplete(as_table(data), self.features, self.preparation)
-        X = self.preparation.transform(
-            columns(table, self.features), covariates=covariates(table, self.preparation)
-        )
+        with warnings.catch_warnings():
+            # Of sparse data after dense ones: their columns have been found by name already.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            X = self.preparation.transform(
+                named_columns(table, self.features),
+                covariates=covariates(table, self.preparation),
+            )
         return frame_of(self.estimator, np.asarray(self.estimator.transform(X)), table.samples)
 
     def place(self, data: Any) -> Any:
@@ -182,7 +188,7 @@ def learn_workflow(
     features = [name for name in table.features if name not in adjusted]
     table = drop_incomplete(table, features, preparation)
     X = preparation.fit_transform(
-        columns(table, features), covariates=covariates(table, preparation)
+        named_columns(table, features), covariates=covariates(table, preparation)
     )
     on_stage("fit")
     model = clone(estimator).fit(X)
@@ -271,6 +277,15 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
             f"numbers: {listed(missing, 10)}; add these columns."
         )
     return table.X[:, [at[name] for name in names]]
+
+
+def named_columns(table: Table, names: Sequence[str]) -> Any:
+    """The same with their names, for messages, unless they are sparse."""
+    X = columns(table, names)
+    if sparse.issparse(X):
+        return X
+    index = table.annotations.index
+    return import_pandas().DataFrame(X, columns=list(names), index=index, copy=False)
 
 
 def covariates(table: Table, preparation: Preparation) -> Any:

@@ -305,7 +305,7 @@ def test_values_without_a_logarithm_are_named(tmp_path, ramify):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,-4\n5,7\n")
     code, _, err = ramify("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--log1p")
     assert code == 1
-    assert "b" in err
+    assert "'b'" in err
     assert "-4" in err
     assert len(err.splitlines()) == 1
 

@@ -34,7 +34,7 @@ def test_npz_with_names_labels_and_annotations(tmp_path):
         path,
         X=X,
         y=np.array(["u", "v", "u"]),
-        features=np.array(["g", "h"]),
+        features=np.array([b"g", b"h"]),
         samples=np.array(["p", "q", "r"]),
         age=np.array([1, 2, 3]),
         edges=np.zeros((2, 2)),
@@ -64,6 +64,8 @@ def npy(header, values=b""):
 
 HUGE = npy({"descr": "<f8", "fortran_order": False, "shape": (10**15, 2)}, bytes(16))
 
+NEGATIVE = npy({"descr": "<f8", "fortran_order": False, "shape": (-1, 2)}, bytes(16))
+
 
 def npz(**members):
     file = io.BytesIO()
@@ -92,6 +94,8 @@ OBJECTS = np.array([{"run": "me"}], dtype=object)
     ("name", "content", "message"),
     [
         ("a.npy", HUGE, "cannot be read as a NumPy file"),
+        ("a.npy", NEGATIVE, "cannot be read as a NumPy file"),
+        ("a.npz", npz(X_npy=NEGATIVE), "cannot be read as a NumPy file"),
         ("a.npy", b"", "cannot be read as a NumPy file"),
         ("a.npy", saved(np.save, X)[:-8], "cannot be read as a NumPy file"),
         ("a.npy", saved(np.save, OBJECTS), "pickled Python objects, which could run code"),
@@ -151,6 +155,20 @@ def test_index_of_parquet_names_the_samples(tmp_path):
     frame = pd.DataFrame({"a": [1.0, 2.0]}, index=["p", "q"])
     frame.to_parquet(tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").samples == ["p", "q"]
+
+
+def test_several_levels_of_an_index_become_annotations(tmp_path):
+    levels = pd.MultiIndex.from_arrays([["p", "q"], ["u", "u"]], names=["sample", "site"])
+    frame = pd.DataFrame({"a": [1.0, 2.0], "spectrum": [[1, 2], [3]]}, index=levels)
+    frame.to_parquet(tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet")
+    assert (table.samples, table.features) == (["p", "q"], ["a"])
+    assert list(table.annotations.columns) == ["site", "spectrum"]
+
+
+def test_lists_are_no_names_of_samples(tmp_path):
+    pd.DataFrame({"id": [[1], [2]], "a": [1.0, 2.0]}).to_parquet(tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").samples == ["0", "1"]
 
 
 def test_text_of_numbers_with_an_odd_cell_is_an_error_in_parquet_too(tmp_path):

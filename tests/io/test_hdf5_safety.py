@@ -81,10 +81,14 @@ def hidden_behind_a_reference(file, folder):
     dataset = hidden.create_dataset(
         "categories", (2,), "f8", external=[(str(folder / "secret.bin"), 0, 16)]
     )
-    file["obs"].create_dataset("codes", data=np.zeros(4, dtype="i1"))
-    file["obs/codes"].attrs["categories"] = dataset.ref
+    assert dataset[0] == SECRET
+    obs = file["obs"]
+    obs.attrs["encoding-version"] = "0.1.0"
+    del obs["type"]
+    obs["type"] = np.array([0, 1, 0, 1], dtype="i1")
+    obs["type"].attrs["categories"] = dataset.ref
     del file["hidden"]
-    return "/obs/codes .by its attribute 'categories'. in .* keeps its values in another file"
+    return "/obs/type .by its attribute 'categories'. in .* keeps its values in another file"
 
 
 def huge_and_empty(file, folder):

@@ -52,6 +52,8 @@ def test_numbers_are_features_and_the_rest_are_annotations(table_of):
         ("index-of-pandas.csv", b",a,t\nx,1,u\ny,2.5,v\n"),
         ("blank-lines.csv", b"\nid,a,t\n\nx,1,u\ny,2.5,v\n\n"),
         ("spaces.csv", b"id, a,t\nx, 1,u\ny, 2.5,v\n"),
+        ("empty-rows-at-the-end.csv", b"id,a,t\nx,1,u\ny,2.5,v\n,,\n,,\n"),
+        ("quoted-by-r.csv", b'"","a","t"\n"x",1,"u"\n"y",2.5,"v"\n'),
         ("trailing-separators.csv", b"id,a,t,\nx,1,u,\ny,2.5,v,\n"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -135,6 +137,7 @@ def test_any_column_can_be_chosen_to_name_the_samples(table_of):
         ("", {}, "is empty; a table has a header"),
         (" \n\n", {}, "is empty; a table has a header"),
         ("a,b\n", {}, "has a header but no rows"),
+        ("a,b\n,\n,\n", {}, "has a header but no rows"),
         ("5,2,3\n4,5,6\n", {}, "holds numbers where names of columns should be; add a header"),
         ("s1,0.5,0.2\ns2,5,6\n", {}, "holds numbers where names of columns should be"),
         ("a,b,a\n1,2,3\n", {}, "column names of .* must be unique, but 'a' is repeated"),
@@ -201,3 +204,12 @@ def test_digits_are_kept_to_the_last(table_of):
     values = np.random.default_rng(0).normal(size=200)
     text = "\n".join(["a", *map(repr, map(float, values))])
     np.testing.assert_array_equal(table_of(text).X[:, 0], values)
+
+
+def test_features_of_an_earlier_table_leave_the_rest_as_annotations(table_of):
+    text = "x,age,crp\n1,70,<5\n2,80,<5\n"
+    table = table_of(text, features=["x"])
+    assert table.features == ["x"]
+    assert list(table.annotations.columns) == ["age", "crp"]
+    with pytest.raises(InputError, match="lacks 1 of 2 features as columns of numbers: 'bmi'"):
+        table_of(text, features=["x", "bmi"])

@@ -68,6 +68,16 @@ def test_pies_are_round_and_apart_on_any_axes(figsize):
     assert np.all((apart >= radius[:, np.newaxis] + radius)[~np.eye(len(radius), dtype=bool)])
 
 
+def test_pies_are_whole_within_the_axes():
+    ax = plot_branch_graph(scenes.tree())
+    ax.figure.canvas.draw()
+    found = pies(ax)
+    radius = np.array([transform[0, 0] for transform in found.get_transforms()])[:, np.newaxis]
+    centre = ax.transData.transform(found.get_offsets())
+    assert np.all(centre - radius >= ax.bbox.min)
+    assert np.all(centre + radius <= ax.bbox.max)
+
+
 def test_wedges_have_the_angles_of_their_shares():
     nodes = np.array([[0.0, 0.0], [1.0, 0.0]])
     path = Trajectory([[0, 1]], nodes, np.linspace(nodes[0], nodes[1], 8))

@@ -69,6 +69,13 @@ def test_a_fitted_estimator_is_drawn_with_its_graph(models, name):
     assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(model.get_feature_names_out())
 
 
+def test_of_too_many_edges_the_longest_are_drawn(fork, monkeypatch):
+    monkeypatch.setattr("ramify.plotting.embedding.MOST_LINES", 2)
+    samples, nodes = fork
+    drawn = drawn_segments(plot_embedding(samples, nodes, EDGES))
+    assert drawn == {tuple(sorted(map(tuple, nodes[[1, k], :2].tolist()))) for k in (2, 3)}
+
+
 def test_edges_of_spl_are_wider_the_larger_their_weights(models):
     model = models["SPL"]
     lines = plot_embedding(model).collections[-1]
@@ -76,6 +83,13 @@ def test_edges_of_spl_are_wider_the_larger_their_weights(models):
     weights = upper[np.nonzero(upper)]
     assert np.argmax(lines.get_linewidths()) == np.argmax(weights)
     assert np.argmax(lines.get_colors()[:, 3]) == np.argmax(weights)
+
+
+def test_a_root_that_nobody_gave_is_marked_only_where_time_starts_at_it(path):
+    assert "T1" in {text.get_text() for text in plot_embedding(path).texts}
+    assert "T1\nroot" in {
+        text.get_text() for text in plot_embedding(path, color="pseudotime").texts
+    }
 
 
 def test_a_trajectory_has_named_milestones_and_a_root(path):
@@ -164,6 +178,14 @@ def test_nothing_is_cut_off_beside_a_cube(fork, labels):
     box = ax.get_legend().get_window_extent()
     assert box.x1 <= ax.figure.bbox.x1
     assert ax.zaxis.get_tightbbox(ax.figure.canvas.get_renderer()).x1 <= box.x0 + 1
+
+
+def test_a_cube_in_part_of_a_figure_leaves_the_other_parts_alone(fork):
+    figure = plt.figure(layout="constrained")
+    left, _ = figure.subfigures(1, 2)
+    ax = left.add_subplot(projection="3d")
+    plot_embedding(fork[0], color=np.resize(["a", "b"], 90), dims=3, ax=ax)
+    assert figure.get_layout_engine().get()["rect"] == (0, 0, 1, 1)
 
 
 def test_other_components_can_be_drawn(fork):

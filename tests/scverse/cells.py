@@ -9,8 +9,12 @@ from ramify.datasets import make_tree
 anndata = pytest.importorskip("anndata", reason="ramify.tl works on AnnData objects")
 
 METHODS = ("ddrtree", "drtree", "spl")
-# Few centres and neighbours: what is tested here is where results go.
-QUICK = {"ddrtree": {"n_components": 3}, "drtree": {}, "spl": {"n_neighbors": 5}}
+# Few centres and neighbours, and a twig to cut off: what is tested is where results go.
+QUICK = {
+    "ddrtree": {"n_components": 4, "lam": 2.0, "n_centers": 40},
+    "drtree": {},
+    "spl": {"n_neighbors": 5},
+}
 
 
 def simulated_cells(n_cells=120, n_genes=6, *, seed=0):

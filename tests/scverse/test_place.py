@@ -33,6 +33,10 @@ def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
     assert f"{method}_progress" in new.obs
     branches = new.uns[method]["branches"]
     assert branches["n_samples"].sum() == new.n_obs
+    before = reference.uns[method]["centers"].copy()
+    new.uns[method]["centers"] += 1.0
+    np.testing.assert_array_equal(reference.uns[method]["centers"], before)
+    new.uns[method]["centers"] -= 1.0
     # Tools go on with the new cells.
     ramify.tl.test_association(new)
     ramify.tl.pseudotime(new, root="T2")

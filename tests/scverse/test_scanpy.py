@@ -118,6 +118,18 @@ def test_blood_cells_part_into_myeloid_and_lymphoid_ones(example):
     assert (np.maximum(pure, 1 - pure) * size).sum() / size.sum() >= 0.95
 
 
+# Scanpy's use of matplotlib, and the names of krumsiek11's cells before they are made unique.
+@pytest.mark.filterwarnings("ignore:The set_bad function:PendingDeprecationWarning")
+@pytest.mark.filterwarnings("ignore:Observation names are not unique:UserWarning")
+def test_what_the_documentation_shows_runs(tmp_path, monkeypatch):
+    text = (EXAMPLE.parents[1] / "docs" / "scanpy.md").read_text("utf-8")
+    code = text.split("```python")[1].split("```")[0]
+    assert "n_resamples=100" in code
+    monkeypatch.chdir(tmp_path)
+    exec(code.replace("n_resamples=100", "n_resamples=2"), {})
+    assert (tmp_path / "cells.h5ad").exists()
+
+
 def test_example_draws_its_picture(example, tmp_path, capsys):
     example["main"](str(tmp_path / "picture.png"))
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

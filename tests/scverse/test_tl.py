@@ -91,6 +91,18 @@ def test_the_estimator_gets_sparse_x_as_it_is(adata, monkeypatch):
     assert given[0] is adata.X
 
 
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array])
+def test_views_of_sparse_and_whole_numbers_are_fitted(adata, make):
+    adata.X = make(np.round(10 * adata.X).astype(np.int64))
+    adata.obsm["X_table"] = pd.DataFrame(adata.X.toarray()[:, :3], index=adata.obs_names)
+    some = adata[::2]
+    ramify.tl.ddrtree(some, use_rep="X")
+    ramify.tl.ddrtree(some, use_rep="X_table", key_added="small")
+    expected = DDRTree(random_state=0).fit(adata.X.toarray()[::2]).embedding_
+    np.testing.assert_allclose(some.obsm["X_ddrtree"], expected, atol=1e-9)
+    assert some.obsm["X_small"].shape == (60, 2)
+
+
 def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):
     ramify.tl.pseudotime(learned, root={"day": "0"}, end="T2")
     model = DDRTree(random_state=0, **QUICK["ddrtree"]).fit(learned.X)
@@ -108,10 +120,25 @@ def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):
     ramify.tl.branches(learned, n_branches=3)
     labels = learned.obs["day"].to_numpy()
     fewer = Trajectory.from_estimator(model).merge(3).rooted(labels=labels, value="0", end="T2")
+    assert len(fewer.branch_table_) < len(path.branch_table_)
     np.testing.assert_allclose(learned.obs["ddrtree_pseudotime"], fewer.pseudotime_, atol=1e-12)
     assert learned.obs["ddrtree_branch"].tolist() == fewer.branches_.tolist()
     ramify.tl.branches(learned)
     assert learned.obs["ddrtree_branch"].tolist() == path.branches_.tolist()
+
+
+def test_tips_are_cut_off_in_every_later_call(learned):
+    ramify.tl.branches(learned)
+    tips = learned.uns["ddrtree"]["milestones"].query("kind == 'tip'").index[-2:].tolist()
+    ramify.tl.branches(learned, tips=tips)
+    left = learned.obs["ddrtree_branch"].tolist()
+    assert not set(tips) & set(learned.uns["ddrtree"]["milestones"].index)
+    ramify.tl.pseudotime(learned, root=[3, 5])
+    time = learned.obs["ddrtree_pseudotime"].tolist()
+    ramify.tl.branches(learned, tips=tips)  # the same once more, with roots known by number
+    assert learned.obs["ddrtree_pseudotime"].tolist() == time
+    ramify.tl.pseudotime(learned, root="T1")
+    assert learned.obs["ddrtree_branch"].tolist() == left
 
 
 def test_branches_without_a_root_say_nothing_of_time(learned):

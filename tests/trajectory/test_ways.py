@@ -11,6 +11,8 @@ from ramify.trajectory.ways import standardized, trends_along, way_to
 
 from .drawn import trajectory
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def fork(n_samples=200, seed=0):
     """Samples on a stem with two branches; simulated."""

@@ -1,5 +1,6 @@
 """AnnData files, also from strangers: looked through first, then read."""
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from .hdf5_safety import check_hdf5
 from .zarr_safety import check_sizes, check_zarr
 
 
-def read_anndata(path: Any) -> Any:
+def read_anndata(path: str | os.PathLike[str]) -> Any:
     """Read an .h5ad file or a .zarr folder as AnnData, if it stands on its own.
 
     External links, external storage and virtual datasets of HDF5 are refused before any data

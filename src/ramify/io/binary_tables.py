@@ -26,17 +26,22 @@ def read_parquet(
         for j, field in enumerate(columns.schema):
             if arrow.types.is_decimal(field.type):
                 columns = columns.set_column(j, field.name, columns[j].cast(arrow.float64()))
-        frame = columns.to_pandas()
+        frame = with_index_as_columns(columns.to_pandas())
     except (arrow.ArrowException, OSError, ValueError) as error:
         reason = str(error).split("\n")[0].rstrip(". ")
         raise InputError(
             f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
             "format: write it again."
         ) from error
-    if type(frame.index) is not pandas_for_tables().RangeIndex:
-        name = frame.index.name
-        frame = frame.reset_index(names="" if name is None else str(name))
     return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
+
+
+def with_index_as_columns(frame: Any) -> Any:
+    """The frame with its index in front, unless that only counts the rows."""
+    if isinstance(frame.index, pandas_for_tables().RangeIndex):
+        return frame
+    names = ["" if name is None else str(name) for name in frame.index.names]
+    return frame.reset_index(names=names)
 
 
 def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
@@ -67,7 +72,7 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
                 return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
             key = choose_matrix(path, keys)
             X = file[key]
-            rest = {name: file[name] for name in keys if name != key}
+            rest = {name: as_text(file[name]) for name in keys if name != key}
     except InputError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
@@ -81,6 +86,11 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     }
     frame = pandas_for_tables().DataFrame(annotations, index=range(*rows))
     return make_table(X, features, samples, frame, str(path), exclude=exclude, id=id)
+
+
+def as_text(values: Any) -> Any:
+    """Bytes as the text that they stand for; other values as they are."""
+    return np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
 
 
 def check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:

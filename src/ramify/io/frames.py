@@ -68,42 +68,49 @@ def table_from_frame(
 
     `typed` says that the file declares types, so that digits stored as text are text on purpose.
     """
-    pandas = pandas_for_tables()
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    frame.columns = [str(name) for name in frame.columns]
     check_unique(list(frame.columns), f"column names of {source}", "rename them")
     check_known([*exclude, *([] if id is None else [id])], list(frame.columns), source)
-    samples = None
-    if id is None:
-        id = default_id(frame)
-    if id is not None:
-        samples = id_names(frame[id], id, source)
-        frame = frame.drop(columns=id)
+    id = default_id(frame) if id is None else id
+    samples = None if id is None else id_names(frame.pop(id), id, source)
     left_out = set(exclude) if features is None else set(frame.columns) - set(features)
-    columns: dict[str, Any] = {}
-    annotations: dict[str, Any] = {}
-    for name in frame.columns:
-        numbers = None if name in left_out else as_numbers(frame[name], source, typed=typed)
-        if numbers is None:
-            annotations[name] = frame[name]
+    found: list[str] = []
+    annotations: list[str] = []
+    converted: dict[str, Any] = {}
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if name in left_out:
+            annotations.append(name)
+        elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+            found.append(name)
+        elif (numbers := as_numbers(frame[name], source, typed=typed)) is not None:
+            found.append(name)
+            converted[name] = numbers
         else:
-            columns[name] = numbers
-    missing = [name for name in features or () if name not in columns]
+            annotations.append(name)
+    present = set(found)
+    missing = [name for name in features or () if name not in present]
     if missing:
         raise InputError(
             f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
             f"numbers: {listed(missing, 10)}; add them."
         )
-    if not columns and len(frame):
+    if not found:
         raise InputError(
-            f"{source} has no numeric column to learn from: "
-            f"its {len(annotations)} columns are annotations or excluded; "
-            "write measurements as plain numbers, or exclude fewer columns."
+            f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
+            "annotations or excluded; write measurements as plain numbers, separate them by "
+            "commas, semicolons or tabs, or exclude fewer."
         )
-    X = np.empty((len(frame), len(columns)))
-    found = list(columns)
-    for j, name in enumerate(found):
-        X[:, j] = columns.pop(name)
-    return make_table(X, found, samples, pandas.DataFrame(annotations, index=frame.index), source)
+    # All at once: a table of genes has too many columns to look at each.
+    plain = [name for name in found if name not in converted]
+    X = frame[plain].to_numpy(dtype=np.float64)
+    if converted:
+        joined = np.empty((len(frame), len(found)))
+        position = {name: j for j, name in enumerate(found)}
+        joined[:, [position[name] for name in plain]] = X
+        for name, numbers in converted.items():
+            joined[:, position[name]] = numbers
+        X = joined
+    return make_table(X, found, samples, frame[annotations], source)
 
 
 def is_unnamed(name: str) -> bool:
@@ -123,15 +130,14 @@ def default_id(frame: Any) -> str | None:
         return str(name)
     if not ID_NAME.fullmatch(name.lower()):
         return None
-    column = frame[name]
+    column, pandas = frame[name], pandas_for_tables()
+    if pandas.api.types.infer_dtype(column) not in ("string", "integer"):
+        return None
     if column.isna().any() or not column.is_unique:
         return None
-    if column.dtype.kind in "iu":
-        return str(name)
-    numbers = pandas_for_tables().to_numeric(column, errors="coerce").to_numpy(float)
-    if np.isfinite(numbers).all() and (numbers != np.round(numbers)).any():
-        return None
-    return str(name)
+    numbers = pandas.to_numeric(column, errors="coerce").to_numpy(float)
+    fractions = np.isfinite(numbers).all() and (numbers != np.round(numbers)).any()
+    return None if fractions else str(name)
 
 
 def as_numbers(column: Any, source: str, *, typed: bool) -> Any:

@@ -62,6 +62,7 @@ def read_text_table(
     # The parser fills short rows up with missing values.
     if len(frame) and frame[len(names) - 1].isna().any():
         check_rows(path, names, separator)
+    frame = without_empty_end(frame)
     if not len(frame):
         raise InputError(f"{path} has a header but no rows; it needs at least one sample.")
     frame = without_empty_unnamed(frame, names, path)
@@ -144,9 +145,10 @@ def sniff(path: Path) -> tuple[list[str], str, str]:
     """Names of the columns, separator and decimal sign, from the first rows."""
     separator = choose_separator(path)
     rows = []
+    # Only where a comma does not separate can it be a decimal sign, for which to look further.
     for _, row in records(path, separator):
         rows.append(row)
-        if len(rows) > N_SNIFFED:
+        if len(rows) > (1 if separator == "," else N_SNIFFED):
             break
     names = [name.strip() for name in rows[0]]
     if len(rows) > 1:
@@ -217,6 +219,14 @@ def check_rows(path: Path, names: Sequence[str], separator: str) -> None:
             )
 
 
+def without_empty_end(frame: Any) -> Any:
+    """The frame without the rows of separators that spreadsheets leave at the end."""
+    if not len(frame) or frame.iloc[-1].notna().any():
+        return frame
+    filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
+    return frame.iloc[: filled[-1] + 1 if len(filled) else 0].copy()
+
+
 def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:
     """The frame with its names; columns without a name must be empty, but for the first."""
     kept = []
@@ -226,4 +236,6 @@ def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:
                 raise InputError(f"column {j + 1} of {path} has no name; give it one.")
         else:
             kept.append(j)
-    return frame[kept].set_axis([names[j] for j in kept], axis=1)
+    frame = frame[kept] if len(kept) < len(names) else frame
+    frame.columns = [names[j] for j in kept]
+    return frame

@@ -19,6 +19,8 @@ from .style import add_key, check_legend, ink, new_axes, resolve_color, tidy
 LAYOUTS = ("tree", "embedding")
 # Of a disc, in points of typography.
 MOST_RADIUS = 26.0
+# Around the outermost discs, for text, in the same unit.
+EDGE = 16.0
 # More would be illegible.
 MOST_NAMES = 60
 
@@ -103,7 +105,8 @@ def plot_branch_graph(
     counts = np.bincount(path._branches.placed.edge, minlength=len(found.branches))
     room = inches(ax) * 72
     if layout == "tree":
-        most = min(MOST_RADIUS, float((room / (span + 0.6) * [0.32, 0.34]).min()))
+        # A third of the distance between two of them, once there is room at the edges.
+        most = float(np.clip((room - 2 * EDGE) / (3 * span + 2), 2.0, MOST_RADIUS).min())
     else:
         most = min(MOST_RADIUS, float(0.15 * np.sqrt(room.prod() / len(counts))))
     radii = most * np.sqrt(counts / max(counts.max(), 1))
@@ -113,8 +116,9 @@ def plot_branch_graph(
     names = path._branches.milestones
     ax.scatter(*found.milestones.T, s=14, color="0.15", zorder=4)
     name_milestones(ax, names, found.milestones, names_of_roots(path), MOST_NAMES, beside=False)
-    margin = (most + 14) / room
-    ax.margins(*np.clip(margin, 0.04, 0.4))
+    # As a part of what is left without it.
+    edge = np.clip((most + EDGE) / room, 0.0, 0.3)
+    ax.margins(*edge / (1 - 2 * edge))
     ax.autoscale_view()
     if layout == "tree":
         ax.set_axis_off()
@@ -130,7 +134,7 @@ def figure_size(span: Floats) -> tuple[float, float]:
     """Of a new figure, for so many steps and so many branches side by side."""
     return (
         float(np.clip(1.8 + 1.25 * span[0], 4.5, 12.0)),
-        float(np.clip(1.2 + 0.75 * span[1], 2.6, 10.0)),
+        float(np.clip(1.5 + 0.75 * span[1], 2.8, 10.0)),
     )
 
 

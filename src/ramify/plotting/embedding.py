@@ -1,5 +1,6 @@
 """Samples of an embedding with the learned graph over them."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .style import add_key, check_legend, ink, is_3d, new_axes, note, plain, res
 
 # More names than these would hide the picture: then the most important are left.
 MOST_NAMES, LEAST_NAMES = 40, 12
+# Of more edges the longest are drawn.
+MOST_LINES = 100_000
 
 
 def plot_embedding(
@@ -40,7 +43,7 @@ def plot_embedding(
 
     Up to 5,000 samples are shapes in a vector file, more are rasterised, and from 200,000 on each
     pixel shows the mean or the most frequent category of its samples
-    (`ramify.plotting.points.draw_points`).
+    (`ramify.plotting.points.draw_points`). Of more than 100,000 edges the longest are drawn.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ def plot_embedding(
         None: the names of the estimator's or the table's columns.
     milestones : bool, default=True
         Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
-        roots.
+        roots, if any was given or samples are coloured by pseudotime.
     legend : {"auto", "outside", "inside", "none"}, default="auto"
         Where the legend is; "auto": beside the picture if the figure has a layout that makes room,
         else in the emptiest corner.
@@ -109,6 +112,9 @@ def plot_embedding(
     columns = check_components(components, dims, scene.points.shape[1])
     labels = check_axis_names(axis_names, scene.axis_names, columns)
     values = values_of(embedding, color)
+    is_time = isinstance(color, str) and color.startswith("pseudotime")
+    if not scene.has_given_root and not is_time:
+        scene = scene._replace(roots=scene.roots[:0])
     if isinstance(color, str) and color_name is None and not isinstance(values, str):
         color_name = color.replace("_", " ")
     coloring = resolve_color(
@@ -120,6 +126,9 @@ def plot_embedding(
         cmap=cmap,
         center=center,
     )
+    if dims == 2 and len(scene.points) >= LEAST_BINNED_POINTS:
+        # Pixels have no markers.
+        coloring = replace(coloring, markers=("o",) * len(coloring.markers))
     ax = new_axes(ax, dims)
     points = scene.points[:, columns]
     n_drawn = draw_points(ax, points, coloring, size=size)
@@ -172,16 +181,15 @@ def check_axis_names(given: Any, names: list[str], columns: list[int]) -> list[s
 def draw_graph(ax: Any, scene: Scene, columns: list[int]) -> None:
     """The edges: over the samples, or beneath them if the samples are the nodes."""
     ends = scene.nodes[:, columns][scene.edges]
-    if len(ends) >= LEAST_BINNED_POINTS:
-        # Nobody sees edges within a pixel, and drawing them takes minutes.
-        span = np.ptp(ends.reshape(-1, len(columns)), axis=0).max()
-        ends_apart = np.abs(ends[:, 0] - ends[:, 1]).max(axis=1) > span / 500
-    else:
-        ends_apart = np.ones(len(ends), dtype=bool)
-    starts, stops = ends[ends_apart].transpose(1, 0, 2)
+    chosen = np.arange(len(ends))
+    if len(ends) > MOST_LINES:
+        # Of so many, most are within a pixel or two, and drawing them takes a minute.
+        lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
+        chosen = np.sort(np.argsort(-lengths, kind="stable")[:MOST_LINES])
+    starts, stops = ends[chosen].transpose(1, 0, 2)
     dark, pale = ink(ax)
     if scene.weights is not None:
-        weights = scene.weights[ends_apart]
+        weights = scene.weights[chosen]
         part = np.sqrt(np.abs(weights) / np.abs(scene.weights).max())
         colors = np.where(weights[:, np.newaxis] < 0, to_rgb(PALETTE[1]), to_rgb(dark))
         draw_lines(

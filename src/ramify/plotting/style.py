@@ -9,6 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
@@ -176,8 +177,9 @@ def add_legend(
     engine = ax.figure.get_layout_engine()
     outside = legend == "outside" or (legend == "auto" and engine is not None)
     # A layout makes too little room beside a cube; alone in its figure, it can be told.
+    is_alone = isinstance(ax.figure, Figure) and ax.figure.axes == [ax]
     is_constrained = isinstance(engine, ConstrainedLayoutEngine)
-    beside_cube = outside and is_3d(ax) and is_constrained and ax.figure.axes == [ax]
+    beside_cube = outside and is_3d(ax) and is_alone and is_constrained
     where: dict[str, Any] = {"loc": emptiest_corner(points)}
     if beside_cube:
         where = {"loc": "upper right", "bbox_to_anchor": (1, 1)}

@@ -191,6 +191,8 @@ def stored_steps(entry: dict[str, Any]) -> list[Step]:
     """Calls of methods of `Trajectory` that led from the learned graph to the stored one."""
     numbered = entry.get(UNS.trajectory, {}).get(PLACED.steps, {})
     steps = [restored(numbered[number]) for number in sorted(numbered)]
+    # Lists, which can be compared, as they were given.
+    steps = [{name: np.asarray(value).tolist() for name, value in step.items()} for step in steps]
     return [(step.pop("call"), step) for step in steps]
 
 

@@ -155,8 +155,8 @@ def tree_trends(
     scaled = None if lam is None else lam / knots.scale**3
     curves = np.empty((3, n_features, n_rows))
     count = np.empty((n_features, n_branches), dtype=np.intp)
-    shared = diagonalise(*bases, B)
     with threadpool_limits(limits=1):  # threads cost more than such small matrices take
+        shared = diagonalise(*bases, B)
         for block in feature_blocks(values):
             rows = B[block.rows]
             smoother = shared if isinstance(block.rows, slice) else diagonalise(*bases, rows)

@@ -171,6 +171,7 @@ def branches(
     key = find_key(adata, key)
     before = stored_steps(adata.uns[key])
     steps = []
+    tips = None if tips is None else np.atleast_1d(tips).tolist()
     given = {"min_length": min_length, "min_samples": min_samples, "tips": tips}
     given = {name: value for name, value in given.items() if value is not None}
     if prune or given:
@@ -249,8 +250,7 @@ def _write(
         UNS.milestones: trajectory.milestones_,
         UNS.branches: trajectory.branch_table_,
     }
-    # Matplotlib comes along, which the other tools do without.
-    from ...plotting.coloring import category_colors
+    from ...plotting.coloring import category_colors  # and matplotlib, which others do without
 
     kept = dict(without(entry, UNS.association, UNS.support))
     results = Results(

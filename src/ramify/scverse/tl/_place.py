@@ -1,5 +1,6 @@
 """New cells on the graph of a reference."""
 
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -86,15 +87,17 @@ def place(
         has_root=keys.pseudotime in reference.obs,
         has_end=keys.progress in reference.obs,
     )
+    from ...plotting.coloring import category_colors  # and matplotlib
+
     tables = {UNS.milestones: trajectory.milestones_, UNS.branches: trajectory.branch_table_}
-    colors = {name: reference.uns[name] for name in [keys.branch_colors] if name in reference.uns}
+    colors = {keys.branch_colors: category_colors(len(trajectory.branch_table_))}
     results = Results(
         obs=columns,
         obsm={keys.embedding: embedding},
-        uns={key: dict(without(entry, UNS.association, UNS.support)) | tables, **colors},
+        # Nothing is shared with the reference, which may change.
+        uns={key: deepcopy(dict(without(entry, UNS.association, UNS.support))) | tables, **colors},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
-        stale_uns=(keys.branch_colors,),
     )
     return write(adata, results, copy)
 
