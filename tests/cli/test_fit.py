@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -89,6 +90,17 @@ def test_the_record_tells_how_to_get_the_same_again(fitted, table):
     assert run["converged"] is True
     assert set(run["seconds"]) == {"read", "prepare", "fit", "trajectory", "write", "hash"}
     assert run["objective"] == ramify.load(fitted / "model.ramify").estimator.objective_
+
+
+def test_a_run_is_repeated_from_its_record(table, tmp_path, ramify):
+    out = tmp_path / "first run"
+    given = ("--id", "patient", "--impute", "drop", "--adjust", "age,sex", "--root", "stage=early")
+    assert ramify("fit", table, "-o", out, *given, "--lam", "3")[0] == 0
+    program, *arguments = shlex.split(read_run(out)["command"]["line"])
+    assert program == "ramify"
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+    assert ramify(*arguments, "--force")[0] == 0
+    assert before == {p.name: p.read_bytes() for p in out.iterdir() if p.name != "run.json"}
 
 
 def test_the_same_command_gives_the_same_files(table, tmp_path):

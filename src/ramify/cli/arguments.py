@@ -74,7 +74,9 @@ examples:
   ramify fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
 
 The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
-or where a label is most frequent (stage=I). Parameters have their Python names and defaults.
+or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
+comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
+defaults.
 """
 TRANSFORM = """\
 Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from

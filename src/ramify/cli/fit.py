@@ -31,7 +31,7 @@ MAX_CATEGORIES = 12
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
 AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 
 def run(options: argparse.Namespace, console: Console) -> None:

@@ -1,6 +1,7 @@
 """The way in: which command, and what its end means to the shell."""
 
 import importlib
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -41,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Usage as error:
         command = given[0] if given and given[0] in COMMANDS else ""
         return Console(command, is_json="--json" in given).fail(error, 2)
+    options.line = shlex.join(["ramify", *given])  # for the record
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
     stops: list[int] = []
     before = _listen(stops)
