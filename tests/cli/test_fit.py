@@ -401,12 +401,22 @@ def test_bash_completes(tmp_path):
     )
     script = tmp_path / "ramify.bash"
     script.write_text(done.stdout)
-    ask = (
-        f"source {script}; COMP_WORDS=(ramify tr); COMP_CWORD=1; "
-        "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
-    )
-    found = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["transform"]
+    (tmp_path / "patients.csv").touch()
+    for words, completed in (("tr", "transform"), ("fit pat", "patients.csv")):
+        ask = (
+            f"source {script}; COMP_WORDS=(ramify {words}); COMP_CWORD={len(words.split())}; "
+            "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
+        )
+        found = subprocess.run(
+            ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        assert found.stdout.split() == [completed]
+
+
+def test_zsh_completes_the_names_of_files(ramify):
+    _, script, _ = ramify("completion", "zsh")
+    for argument in (":table to read:_files", ":folder of a fit:_files"):
+        assert argument in script
 
 
 def test_a_closed_pipe_is_no_error(fitted, simulated, tmp_path):
