@@ -134,3 +134,19 @@ def test_missing_covariates_are_counted_with_what_to_do(simulated, tmp_path, ram
     assert "2 missing values in 1 column: 'sex' 2 of 150; --adjust needs known values" in err
     assert ramify(*given, "--impute", "drop")[0] == 0
     assert read_run(out)["input"]["dropped"] == ["P003", "P005"]
+
+
+def test_dates_and_lists_of_parquet_are_annotations(simulated, tmp_path, ramify):
+    """Dates are coloured by days, and neither they nor lists are taken for groups."""
+    frame = simulated.drop(columns=["sex", "stage"]).assign(
+        codes=[[1, 2]] * 150,
+        visit=pd.Timestamp("2024-01-01") + pd.to_timedelta([0, 7, 9] * 50, "D"),
+    )
+    path, out = tmp_path / "t.parquet", tmp_path / "out"
+    frame.to_parquet(path)
+    code, text, _ = ramify("info", path, *ID, "--json")
+    assert code == 0
+    assert json.loads(text)["annotations"]["codes"] == "1 values, 0 missing"
+    assert ramify("fit", path, "-o", out, *ID)[0] == 0
+    assert ramify("fit", path, "-o", out, *ID, "--color", "visit", "--force")[0] == 0
+    assert "visit (days)" in (out / "figure.svg").read_text(encoding="utf-8")

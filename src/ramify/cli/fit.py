@@ -28,6 +28,8 @@ from .roots import parse_node, parse_root
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
 # More categories than this are rather names than groups.
 MAX_CATEGORIES = 12
+# What pandas calls columns that may be groups; dates and lists are none.
+GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
 AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
@@ -233,8 +235,10 @@ def default_colors(made: Workflow, annotations: Sequence[str], table: Table) -> 
     """What to colour by when nobody said: time, or the first annotation with few categories."""
     if made.is_rooted:
         return ["pseudotime", "branch"]
+    kind_of = import_pandas().api.types.infer_dtype
     for name in annotations:
-        if 2 <= table.annotations[name].nunique() <= MAX_CATEGORIES:
+        values = table.annotations[name]
+        if kind_of(values) in GROUPS and 2 <= values.nunique() <= MAX_CATEGORIES:
             return [name]
     return ["branch"]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
 from ..trajectory import Trajectory
@@ -26,7 +27,10 @@ def colored_panels(
         projection = "3d" if dims == 3 else None
         ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
         color = name if name in COMPUTED else samples[name].to_numpy()
-        draw(path, color=color, color_name=name, ax=ax)
+        label = name
+        if not isinstance(color, str) and color.dtype.kind == "M":
+            color, label = (color - np.nanmin(color)) / np.timedelta64(1, "D"), f"{name} (days)"
+        draw(path, color=color, color_name=label, ax=ax)
     return figure
 
 
