@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import ramify as package
@@ -82,6 +83,23 @@ def test_rings_have_a_root_of_their_own(table, tmp_path, ramify):
     given = ("--structure", "ring", "--n_centers", "12", "--root", "auto", "--figure", "none")
     assert ramify("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
     assert (out / "pseudotime.csv").exists()
+
+
+def test_parts_of_a_forest_without_the_root_are_told(simulated, tmp_path, ramify):
+    far = simulated.assign(patient=[f"Q{k}" for k in range(150)], stage="other")
+    far["lab0"] += 100
+    path, out = tmp_path / "t.csv", tmp_path / "out"
+    pd.concat([simulated, far]).to_csv(path, index=False)
+    given = ("fit", path, "-o", out, "--id", "patient", "--exclude", "age", "--figure", "none")
+    code, _, err = ramify(*given, "--structure", "forest", "--root", "stage=early")
+    assert code == 0
+    assert "warning: 1 of 2 parts of the graph are without the given root" in err
+    milestones = pd.read_csv(out / "milestones.csv", index_col=0)
+    start = err.split()[-1].rstrip(".")
+    assert milestones.loc[start, "is_root"]
+    assert read_run(out)["warnings"]
+    code, _, err = ramify(*given, "--structure", "forest", "--root", "auto", "--force")
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import argparse
 import platform
+import warnings
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
@@ -17,6 +18,7 @@ from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
+from ..trajectory import Trajectory
 from ..trajectory.checks import listed
 from ..workflow import Workflow, column, frame_of, learn_workflow
 from .arguments import PARAMETERS
@@ -128,6 +130,7 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             on_stage=console.stage,
         )
     made.estimator.set_params(callback=None)
+    warn_of_other_roots(made.trajectory)
     console.stage("write")
     with new_folder(options.out, force=options.force) as folder:
         tables, columns = tables_of(made, table, options.color)
@@ -153,6 +156,18 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
         facts["columns"], facts["files"] = columns, files
         write_json(facts, folder / RUN)
     return facts
+
+
+def warn_of_other_roots(path: Trajectory) -> None:
+    """Say where time starts in parts of a forest that the given root is not in."""
+    starts = path.milestones_.query("is_root")
+    others = starts.index[~starts["node"].isin(path._wanted)].tolist()
+    if path._wanted and others:
+        warnings.warn(
+            f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
+            f"own times start at {listed(others)}.",
+            stacklevel=2,
+        )
 
 
 def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
