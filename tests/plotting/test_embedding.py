@@ -85,6 +85,18 @@ def test_edges_of_spl_are_wider_the_larger_their_weights(models):
     assert np.argmax(lines.get_colors()[:, 3]) == np.argmax(weights)
 
 
+def test_a_graph_does_not_hide_samples_that_hug_it(fork):
+    _, nodes = fork
+    widths = []
+    for noise in (0.001, 0.3):
+        along = np.linspace(0, 1, 50)[:, np.newaxis]
+        samples = np.vstack([nodes[a] + along * (nodes[b] - nodes[a]) for a, b in EDGES])
+        samples = samples + noise * np.random.default_rng(0).normal(size=samples.shape)
+        ax = plot_embedding(samples, nodes, EDGES)
+        widths.append(max(line.get_linewidths()[0] for line in ax.collections[1:]))
+    assert widths[0] < 1 < widths[1]
+
+
 def test_a_root_that_nobody_gave_is_marked_only_where_time_starts_at_it(path):
     assert "T1" in {text.get_text() for text in plot_embedding(path).texts}
     assert "T1\nroot" in {

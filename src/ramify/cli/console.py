@@ -113,7 +113,7 @@ class Console:
         """Show each warning as one line, and keep it for the record."""
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, DeprecationWarning | FutureWarning):
+            if issubclass(category, DeprecationWarning | FutureWarning | ResourceWarning):
                 return  # for the developers of libraries, not for users of a command
             text = " ".join(str(message).split())
             if text not in self.messages:

@@ -115,6 +115,8 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
     for name in options.color:
         if name not in COMPUTED:
             column(table, name)  # complains now rather than after the fit
+    console.stage("hash")
+    digest = file_hash(options.input) if Path(options.input).exists() else None
     started = datetime.now(UTC)
     with console.progress(type(estimator).__name__, estimator.max_iter) as callback:
         made = learn_workflow(
@@ -147,8 +149,6 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
             files["figure"] = [f"figure.{ending}" for ending in endings]
             save_figure(figure, [folder / name for name in files["figure"]])
-        console.stage("hash")
-        digest = file_hash(options.input) if Path(options.input).exists() else None
         console.stage(None)
         facts = record(made, table, options, console)
         facts["started"] = started.isoformat(timespec="seconds")

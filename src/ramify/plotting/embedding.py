@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from .._typing import Floats, Ints
+from ..graph.nearest_edge import nearest_on_edges
 from .coloring import PALETTE
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
 from .scene import Scene, scene_of, values_of
@@ -16,6 +17,9 @@ from .style import add_key, check_legend, ink, is_3d, new_axes, note, plain, res
 
 # More names than these would hide the picture: then the most important are left.
 MOST_NAMES, LEAST_NAMES = 40, 12
+# A line as thick as this part of the picture hides samples that are nearer to it; how near they
+# are is measured on so many.
+HUGGED, MOST_MEASURED = 0.006, 2000
 # Of more edges the longest are drawn.
 MOST_LINES = 100_000
 
@@ -202,10 +206,20 @@ def draw_graph(ax: Any, scene: Scene, columns: list[int]) -> None:
         )
     elif scene.samples_are_nodes:
         draw_lines(ax, starts, stops, color=dark, alpha=0.7, linewidths=0.8, zorder=1.5)
+    elif len(ends) and is_hugged(scene, columns):
+        draw_lines(ax, starts, stops, color=dark, linewidths=0.8, zorder=3)
     else:
         # A pale edge keeps the lines apart from dark samples.
         draw_lines(ax, starts, stops, color=pale, linewidths=2.8, alpha=0.8, zorder=2.9)
         draw_lines(ax, starts, stops, color=dark, zorder=3)
+
+
+def is_hugged(scene: Scene, columns: list[int]) -> bool:
+    """Whether most samples lie so near to the graph that a thick line would hide them."""
+    points = scene.points[:, columns].astype(np.float64)
+    some = points[:: -(-len(points) // MOST_MEASURED)]
+    distance = nearest_on_edges(some, scene.nodes[:, columns].astype(np.float64), scene.edges)[2]
+    return bool(np.median(distance) < HUGGED * np.ptp(points, axis=0).max())
 
 
 def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
