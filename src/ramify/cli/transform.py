@@ -22,6 +22,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         use_rep=options.use_rep or model.reading.get("use_rep"),
         layer=options.layer or model.reading.get("layer"),
         features=model.features,
+        exclude=model.preparation.adjust or (),
     )
     check_missing(table, model.preparation)
     places = model.place(table)

@@ -4,7 +4,7 @@ import difflib
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +201,25 @@ def check_known(
             raise InputError(
                 f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
             )
+
+
+def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> None:
+    """Features that are asked for must be there as numbers."""
+    present = set(found)
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
+            f"{listed(missing, 10)}; add them."
+        )
+
+
+def keep_features(table: Table, wanted: Sequence[str]) -> Table:
+    """The table with these features only, in its own order."""
+    check_features(table.features, wanted, table.source)
+    chosen = set(wanted)
+    columns = [j for j, name in enumerate(table.features) if name in chosen]
+    return replace(table, X=table.X[:, columns], features=[table.features[j] for j in columns])
 
 
 def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:

@@ -9,10 +9,10 @@ import numpy as np
 from ._table import (
     InputError,
     Table,
+    check_features,
     check_known,
     check_unique,
     id_names,
-    listed,
     make_table,
     pandas_for_tables,
 )
@@ -74,6 +74,8 @@ def table_from_frame(
     id = default_id(frame) if id is None else id
     samples = None if id is None else id_names(frame.pop(id), id, source)
     left_out = set(exclude) if features is None else set(frame.columns) - set(features)
+    if samples is None and features is None and has_names_first(frame):
+        left_out.add(frame.columns[0])  # of several rows each, such as visits of a patient
     found: list[str] = []
     annotations: list[str] = []
     converted: dict[str, Any] = {}
@@ -87,13 +89,7 @@ def table_from_frame(
             converted[name] = numbers
         else:
             annotations.append(name)
-    present = set(found)
-    missing = [name for name in features or () if name not in present]
-    if missing:
-        raise InputError(
-            f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
-            f"numbers: {listed(missing, 10)}; add them."
-        )
+    check_features(found, features or (), source)
     if not found:
         raise InputError(
             f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
@@ -119,25 +115,30 @@ def is_unnamed(name: str) -> bool:
 
 
 def default_id(frame: Any) -> str | None:
-    """The first column, if it has no name or one like "patient" and tells samples apart.
+    """The first column, if it has no name, or holds names that tell samples apart."""
+    if frame.shape[1] == 0:
+        return None
+    name = str(frame.columns[0])
+    if is_unnamed(name):
+        return name
+    column = frame[name]
+    tells_apart = has_names_first(frame) and column.notna().all() and column.is_unique
+    return name if tells_apart else None
+
+
+def has_names_first(frame: Any) -> bool:
+    """Whether the first column is called like "patient" and holds words or whole numbers.
 
     Measurements with a fraction are no names, whatever the column is called.
     """
-    if frame.shape[1] == 0:
-        return None
-    name = frame.columns[0]
-    if is_unnamed(name):
-        return str(name)
-    if not ID_NAME.fullmatch(name.lower()):
-        return None
-    column, pandas = frame[name], pandas_for_tables()
+    if frame.shape[1] == 0 or not ID_NAME.fullmatch(frame.columns[0].lower()):
+        return False
+    pandas = pandas_for_tables()
+    column = frame[frame.columns[0]].dropna()
     if pandas.api.types.infer_dtype(column) not in ("string", "integer"):
-        return None
-    if column.isna().any() or not column.is_unique:
-        return None
+        return False
     numbers = pandas.to_numeric(column, errors="coerce").to_numpy(float)
-    fractions = np.isfinite(numbers).all() and (numbers != np.round(numbers)).any()
-    return None if fractions else str(name)
+    return not (np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())
 
 
 def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
