@@ -59,6 +59,12 @@ def test_bad_arguments_of_a_fit(adata, options, message):
     assert not adata.obsm
 
 
+def test_an_unknown_structure_is_refused_before_the_fit(adata, monkeypatch):
+    monkeypatch.setattr(ramify.SPL, "fit", None)
+    with pytest.raises(ValueError, match="structure='star' must be one of 'tree'"):
+        ramify.tl.spl(adata, structure="star")
+
+
 def test_unknown_parameters_are_named_with_those_there_are(adata):
     with pytest.raises(TypeError, match="'n_neighbours' is no parameter of SPL; they are n_comp"):
         ramify.tl.spl(adata, n_neighbours=3)

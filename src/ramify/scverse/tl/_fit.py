@@ -11,6 +11,7 @@ from ...estimators import SPL, DDRTree, DRTree
 from ...estimators._files import estimator_state
 from ...estimators._parameters import parameters_state
 from ...graph import adjacency
+from ...structures import as_structure
 from ...trajectory.checks import listed
 from ...trajectory.models import graph_of_model
 from .._adata import Results, check_adata, check_key, representation, write
@@ -224,6 +225,8 @@ def _fit(
     model = make_estimator(method, params)
     model.set_params(random_state=as_seed(random_state))
     params = parameters_state(model)  # refuses before the fit what no file can keep
+    if structure is not None:
+        as_structure(structure)  # complains before the fit, too
     model.fit(X)
     nodes, edges, _ = graph_of_model(model, structure)
     embedding = in_units_of_data(model, model.embedding_)
@@ -278,7 +281,7 @@ def make_estimator(method: str, params: dict[str, Any]) -> Any:
     estimator = ESTIMATORS[method]
     known = [name for name in inspect.signature(estimator).parameters if name != "random_state"]
     for name in params:
-        if name not in known and name != "random_state":
+        if name not in known:
             raise TypeError(
                 f"{name!r} is no parameter of {estimator.__name__}; they are {listed(known)}."
             )
