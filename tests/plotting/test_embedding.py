@@ -85,6 +85,13 @@ def test_edges_of_spl_are_wider_the_larger_their_weights(models):
     assert np.argmax(lines.get_colors()[:, 3]) == np.argmax(weights)
 
 
+def test_a_root_that_nobody_gave_is_marked_only_where_time_starts_at_it(path):
+    assert "T1" in {text.get_text() for text in plot_embedding(path).texts}
+    assert "T1\nroot" in {
+        text.get_text() for text in plot_embedding(path, color="pseudotime").texts
+    }
+
+
 def test_a_trajectory_has_named_milestones_and_a_root(path):
     ax = plot_embedding(path.rooted(node="T2"))
     assert {text.get_text() for text in ax.texts} == {"T1", "T2\nroot", "T3", "F1"}

@@ -78,7 +78,7 @@ def plot_embedding(
         None: the names of the estimator's or the table's columns.
     milestones : bool, default=True
         Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
-        roots.
+        roots, if any was given or samples are coloured by pseudotime.
     legend : {"auto", "outside", "inside", "none"}, default="auto"
         Where the legend is; "auto": beside the picture if the figure has a layout that makes room,
         else in the emptiest corner.
@@ -112,6 +112,9 @@ def plot_embedding(
     columns = check_components(components, dims, scene.points.shape[1])
     labels = check_axis_names(axis_names, scene.axis_names, columns)
     values = values_of(embedding, color)
+    is_time = isinstance(color, str) and color.startswith("pseudotime")
+    if not scene.has_given_root and not is_time:
+        scene = scene._replace(roots=scene.roots[:0])
     if isinstance(color, str) and color_name is None and not isinstance(values, str):
         color_name = color.replace("_", " ")
     coloring = resolve_color(

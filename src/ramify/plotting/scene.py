@@ -25,6 +25,7 @@ class Scene(NamedTuple):
     samples_are_nodes: bool = False
     milestones: Any = None  # name -> node, the most important first
     roots: Ints = np.empty(0, dtype=np.intp)
+    has_given_root: bool = False  # and not only one to start at for want of any other
 
 
 def scene_of(embedding: Any, nodes: Any = None, tree: Any = None) -> Scene:
@@ -65,6 +66,7 @@ def of_trajectory(path: Trajectory) -> Scene:
         samples_are_nodes=np.array_equal(points, path.nodes_),
         milestones=path.milestones_["node"].to_dict(),
         roots=path.roots_,
+        has_given_root=bool(path._roots),
     )
 
 
