@@ -10,12 +10,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ._compat import import_pandas
+from ._messages import listed
 from ._typing import Bools, Matrix
 from .io import Table, Unsound, missing_by_column, missing_message, write_state
 from .io._table import check_unique
 from .preparation import Preparation, complete_rows
 from .trajectory import Trajectory
-from .trajectory.checks import listed
 from .trajectory.state import trajectory_from_state, trajectory_state
 
 

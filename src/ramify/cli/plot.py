@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from .._compat import import_pandas
+from .._messages import listed
 from .._typing import Matrix
 from ..io import Table, file_hash, read_table
 from ..plotting import (
@@ -21,7 +22,6 @@ from ..plotting import (
     plot_uncertainty,
 )
 from ..trajectory import Trajectory
-from ..trajectory.checks import listed
 from ..workflow import Workflow, columns, rows_of_table, start_of
 from .console import Console, Failure
 from .pictures import PANEL, colored_panels, save_figure

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
+from .._messages import listed
 from .._typing import Matrix
 
 # No lossless codec that these formats use packs real data tighter than deflate's limit of 1032.
@@ -172,21 +173,8 @@ def check_unique(names: Sequence[str], what: str, remedy: str) -> None:
         seen.add(name)
     are = "is" if len(repeated) == 1 else "are"
     raise InputError(
-        f"{what} must be unique, but {listed(list(repeated))} {are} repeated; {remedy}."
+        f"{what} must be unique, but {listed(map(repr, repeated), 5)} {are} repeated; {remedy}."
     )
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first few names, quoted.
-
-    Examples
-    --------
-    >>> from ramify.io._table import listed
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def check_known(
@@ -197,7 +185,11 @@ def check_known(
     for name in names:
         if name not in present:
             close = difflib.get_close_matches(str(name), known, n=3)
-            hint = f"did you mean {listed(close)}?" if close else f"it has {listed(known, 10)}."
+            hint = (
+                f"did you mean {listed(map(repr, close))}?"
+                if close
+                else f"it has {listed(map(repr, known), 10)}."
+            )
             raise InputError(
                 f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
             )
@@ -210,7 +202,7 @@ def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> 
     if missing:
         raise InputError(
             f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
-            f"{listed(missing, 10)}; add them."
+            f"{listed(map(repr, missing), 10)}; add them."
         )
 
 
@@ -306,7 +298,7 @@ def check_no_infinity(
         rows, columns = np.nonzero(np.isinf(X))
     names = [features[j] for j in np.unique(columns)]
     raise InputError(
-        f"{source} has infinite values in {listed(names)}, the first for sample "
+        f"{source} has infinite values in {listed(map(repr, names), 5)}, the first for sample "
         f"{samples[rows[0]]!r}; replace them by numbers, or leave the cells empty."
     )
 

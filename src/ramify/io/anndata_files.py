@@ -170,7 +170,7 @@ def _read_parts(
 ) -> tuple[Any, list[str]]:
     """The matrix and the names of its columns."""
     if use_rep is not None and use_rep != "X":
-        found = list(root["obsm"]) if "obsm" in root else []
+        found = sorted(root["obsm"]) if "obsm" in root else []
         check_known([use_rep], found, str(path), "representation")
         X = read(root["obsm"][use_rep])
         if hasattr(X, "columns"):
@@ -178,12 +178,12 @@ def _read_parts(
         return X, [f"{use_rep}{j + 1}" for j in range(np.shape(X)[1])]
     names = unique_names(read(root["var"]).index)
     if layer is not None:
-        found = list(root["layers"]) if "layers" in root else []
+        found = sorted(root["layers"]) if "layers" in root else []
         check_known([layer], found, str(path), "layer")
         return read(root["layers"][layer]), names
     if "X" not in root or root["X"] is None:
-        others = [f"layer {key!r}" for key in root.get("layers", ())]
-        others += [f"use_rep {key!r}" for key in root.get("obsm", ())]
+        others = [f"layer {key!r}" for key in sorted(root.get("layers", ()))]
+        others += [f"use_rep {key!r}" for key in sorted(root.get("obsm", ()))]
         raise InputError(f"{path} has no X; read {', '.join(others) or 'another file'} instead.")
     X = read(root["X"])
     if X is None:

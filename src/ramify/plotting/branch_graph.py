@@ -8,8 +8,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 
+from .._messages import listed
 from .._typing import Floats
-from ..trajectory.checks import check_order, listed
+from ..trajectory.checks import check_order
 from ..trajectory.layout import graph_in_space, stepwise_graph
 from .branches import check_path, coloring_of, halo, name_milestones, names_of_roots
 from .coloring import MISSING

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
+from .._messages import listed
 from .._typing import Matrix
-from ..trajectory.checks import listed
 
 
 def check_adata(adata: Any, name: str = "adata") -> None:

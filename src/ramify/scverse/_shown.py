@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_pandas
-from ..trajectory.checks import listed
+from .._messages import listed
 from ._adata import gene_values
 
 

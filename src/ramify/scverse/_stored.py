@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_pandas
+from .._messages import listed
 from ..estimators._files import estimator_from_state
 from ..io import Unsound
 from ..trajectory import Trajectory
-from ..trajectory.checks import listed
 from ..trajectory.support import Support
 from ._keys import PLACED, UNS, keys_of
 

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._messages import listed
 from ...estimators import SPL, DDRTree, DRTree
 from ...estimators._files import estimator_state
 from ...estimators._parameters import parameters_state
 from ...graph import adjacency
 from ...structures import as_structure
-from ...trajectory.checks import listed
 from ...trajectory.models import graph_of_model
 from .._adata import Results, check_adata, check_key, representation, write
 from .._keys import UNS, keys_of
