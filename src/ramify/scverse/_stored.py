@@ -12,6 +12,7 @@ from .._messages import listed
 from ..estimators._files import estimator_from_state
 from ..io import Unsound
 from ..trajectory import Trajectory
+from ..trajectory.models import data_scale
 from ..trajectory.support import Support
 from ._keys import PLACED, UNS, keys_of
 
@@ -111,10 +112,7 @@ def cells(adata: Any, key: str) -> Any:
 
 def in_units_of_data(model: Any, embedding: Any) -> Any:
     """Coordinates in the learned space; SPL's, the posterior mean, as those of the skeleton."""
-    if getattr(model, "skeleton_", None) is None or model.gamma_ == 0:
-        return embedding
-    longer = embedding.astype(np.float64) * (model.gamma_ + 1) / model.gamma_
-    return longer.astype(embedding.dtype)
+    return (embedding.astype(np.float64) * data_scale(model)).astype(embedding.dtype)
 
 
 def stored_model(adata: Any, key: str) -> Any:
