@@ -21,14 +21,20 @@ def tip_of(path):
     return path.milestones_.pseudotime.idxmax()
 
 
+def fixed_axes():
+    """At a place that no layout engine chooses: each release of matplotlib has another."""
+    return plt.figure(figsize=(5, 4)).subplots()
+
+
 def test_features_along_a_way(same_picture):
     path = scenes.tree()
-    same_picture(plot_heatmap(path, scenes.waves(path, 20), to=tip_of(path)), "heatmap_tree")
+    ax = plot_heatmap(path, scenes.waves(path, 20), to=tip_of(path), ax=fixed_axes())
+    same_picture(ax, "heatmap_tree")
 
 
 def test_ring_in_units_of_the_features(same_picture):
     path = scenes.ring()
-    ax = plot_heatmap(path, path._samples.points, ["x", "y"], standardize=False)
+    ax = plot_heatmap(path, path._samples.points, ["x", "y"], standardize=False, ax=fixed_axes())
     assert ax.get_xlabel() == "length of the way from the root"
     same_picture(ax, "heatmap_ring")
 
@@ -36,7 +42,7 @@ def test_ring_in_units_of_the_features(same_picture):
 def test_features_that_are_constant_or_missing_come_last(same_picture):
     path = scenes.tree()
     values = np.column_stack([np.full(300, np.nan), np.full(300, 2.0), scenes.waves(path, 3)])
-    ax = plot_heatmap(path, values, list("abcde"))
+    ax = plot_heatmap(path, values, list("abcde"), ax=fixed_axes())
     assert sorted(rows(ax)[3:]) == ["a (no trend)", "b (constant)"]
     same_picture(ax, "heatmap_constant")
 
@@ -97,7 +103,7 @@ def test_given_axes_are_used():
 def test_the_picture_does_not_grow_with_the_samples():
     path = scenes.tree(100_000)
     ax = plot_heatmap(path, path.pseudotime_[:, np.newaxis], ["time"], n_bins=30)
-    assert ax.images[0].get_array().shape == (1, 30)
+    assert ax.collections[0].get_array().size == 30
 
 
 def test_one_sample_has_no_trend():

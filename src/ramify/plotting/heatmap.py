@@ -90,14 +90,13 @@ def plot_heatmap(
     ax = new_axes(ax, figsize=(6.5, float(np.clip(1.4 + 0.17 * n_features, 2.4, 10.0))))
     norm, scale = color_scale(found.values, standardize, cmap)
     end = found.way.borders[-1] or 1.0
-    ax.imshow(
-        found.values,
-        extent=(0.0, end, n_features, 0.0),
-        aspect="auto",
-        interpolation="nearest",
-        norm=norm,
-        cmap=scale,
+    # A mesh rather than an image, whose pixels each release of matplotlib chooses anew.
+    borders = np.linspace(0.0, end, found.values.shape[1] + 1)
+    values = np.ma.masked_invalid(found.values)
+    ax.pcolormesh(
+        borders, np.arange(n_features + 1), values, norm=norm, cmap=scale, rasterized=True
     )
+    ax.set_ylim(n_features, 0.0)
     draw_strip(ax, path, found, end)
     name_rows(ax, found)
     ax.set_xlabel("pseudotime" if found.way.is_shortest else "length of the way from the root")
