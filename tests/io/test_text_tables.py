@@ -212,6 +212,13 @@ def test_excluded_columns_can_still_be_coloured_by(table_of):
     assert table.annotations["site"].tolist() == ["A", "B"]
 
 
+def test_gaps_do_not_make_words_of_the_numbers_of_an_excluded_column(table_of):
+    text = "a,age,grade\n1,71,1\n2,unknown,2b\n3,64,x\n"
+    annotations = table_of(text, exclude=["age", "grade"]).annotations
+    np.testing.assert_array_equal(annotations["age"], [71.0, np.nan, 64.0])
+    assert annotations["grade"].tolist() == ["1", "2b", "x"]
+
+
 def test_digits_are_kept_to_the_last(table_of):
     values = np.random.default_rng(0).normal(size=200)
     text = "\n".join(["a", *map(repr, map(float, values))])

@@ -79,9 +79,12 @@ def table_from_frame(
     found: list[str] = []
     annotations: list[str] = []
     converted: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if name in left_out:
             annotations.append(name)
+            if name in exclude:
+                kept[name] = numbers_or_text(frame[name], source, typed=typed)
         elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
             found.append(name)
         elif (numbers := as_numbers(frame[name], source, typed=typed)) is not None:
@@ -106,7 +109,7 @@ def table_from_frame(
         for name, numbers in converted.items():
             joined[:, position[name]] = numbers
         X = joined
-    return make_table(X, found, samples, frame[annotations], source)
+    return make_table(X, found, samples, frame[annotations].assign(**kept), source)
 
 
 def is_unnamed(name: str) -> bool:
@@ -156,6 +159,20 @@ def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
     if isinstance(column.dtype, pandas_for_tables().CategoricalDtype):
         return None
     return text_as_numbers(column, source, typed=typed)
+
+
+def numbers_or_text(column: Any, source: str, *, typed: bool) -> Any:
+    """A column that is no feature: among numbers "unknown" is a gap, as it is in features.
+
+    What is adjusted for would otherwise have a level for each number.
+    """
+    if pandas_for_tables().api.types.is_numeric_dtype(column.dtype):
+        return column
+    try:
+        numbers = as_numbers(column, source, typed=typed)
+    except InputError:
+        return column
+    return column if numbers is None else numbers
 
 
 def text_as_numbers(column: Any, source: str, *, typed: bool) -> Any:

@@ -189,9 +189,9 @@ def spl(
     Writes, with ``key`` for ``key_added``:
 
     - ``obsm["X_{key}"]``: the skeleton, in units of the data;
-    - ``uns[key]``: as `ddrtree`, without "sigma"; "centers" are the cells, "tree" is the structure,
-      and "graph" holds the learned weights between cells. "model" includes a copy of the data, to
-      which new cells are tied.
+    - ``uns[key]``: as `ddrtree`, without "sigma"; "structure" if given; "centers" are the cells,
+      "tree" is the structure, and "graph" holds the learned weights between cells. "model" includes
+      a copy of the data, to which new cells are tied.
 
     What other tools had written under that name is removed.
 
