@@ -147,6 +147,14 @@ def test_a_name_of_several_cells_is_no_root(learned):
         ramify.tl.pseudotime(learned, root="cell 0")
 
 
+@pytest.mark.parametrize("name", ["branches", "bootstrap"])
+def test_labels_of_the_root_are_missed_by_name(learned, name):
+    ramify.tl.pseudotime(learned, root={"day": "0"})
+    del learned.obs["day"]
+    with pytest.raises(ValueError, match="The stored root names 'day', which is no column of adat"):
+        getattr(ramify.tl, name)(learned)
+
+
 def test_a_root_or_end_is_not_cut_off(learned):
     ramify.tl.branches(learned)
     last = learned.uns["ddrtree"]["milestones"].query("kind == 'tip'").index[-1]

@@ -120,7 +120,7 @@ def column_of(adata: Any, column: Any, name: str) -> Any:
     if column not in adata.obs:
         raise ValueError(
             f"{name} names {column!r}, which is no column of adata.obs; columns are "
-            f"{listed(map(repr, adata.obs.columns)) or 'missing'}."
+            f"{listed(map(repr, adata.obs.columns)) or 'missing'}; choose one of these."
         )
     return adata.obs[column]
 

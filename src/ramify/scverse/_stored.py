@@ -14,6 +14,7 @@ from ..io import Unsound
 from ..trajectory import Trajectory
 from ..trajectory.models import data_scale
 from ..trajectory.support import Support
+from ._adata import column_of
 from ._keys import PLACED, UNS, keys_of
 
 METHODS = ("ddrtree", "drtree", "spl")
@@ -203,7 +204,7 @@ def follow(adata: Any, trajectory: Trajectory, steps: Any) -> Trajectory:
     """What the steps make of a trajectory."""
     for call, given in steps:
         if call == "rooted" and "labels" in given:
-            given = {**given, "labels": adata.obs[given["labels"]]}
+            given = {**given, "labels": column_of(adata, given["labels"], "The stored root")}
         trajectory = getattr(trajectory, call)(**given)
     return trajectory
 
