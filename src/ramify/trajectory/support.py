@@ -390,7 +390,8 @@ def check_model(trajectory: Trajectory) -> Any:
             f"The trajectory has {n_samples} samples but its estimator was fitted to {n_fitted}; "
             "make it without points=…, of the samples of the fit."
         )
-    if not trajectory._recipe:
+    # One from a file, also if it was pruned or rooted since.
+    if [call for call, _ in trajectory._recipe[:1]] != ["from_estimator"]:
         raise ValueError(
             "A trajectory from a file does not remember how it was pruned and rooted; call support "
             "before it is saved."
