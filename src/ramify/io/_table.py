@@ -274,8 +274,9 @@ def move_to_annotations(
     frame = pandas_for_tables().DataFrame(
         values, columns=[features[j] for j in out], index=annotations.index
     )
+    # A gene may be called as a column of obs, which is then the one that is meant.
     clash = [name for name in frame.columns if name in annotations.columns]
-    annotations = annotations.drop(columns=clash).join(frame)
+    annotations = annotations.join(frame.drop(columns=clash))
     return X[:, kept], [features[j] for j in kept], annotations
 
 
