@@ -82,7 +82,27 @@ def choose_levels(column: Any, name: str) -> Levels:
         )
     if all(isinstance(v, Number) and not isinstance(v, bool) for v in found):
         return None
+    check_words([value for value in found if isinstance(value, str)], name)
     return sorted({as_text(value) for value in found})
+
+
+def check_words(texts: list[str], name: str) -> None:
+    """Text of which most is numbers, "71" and "<30", was not meant as a level for each."""
+    words = [text for text in texts if not _is_number(text)]
+    if 0 < len(words) < len(texts) / 2:
+        raise ValueError(
+            f"covariate {name!r} seems to hold numbers, but {len(words)} of {len(texts)} values "
+            f"are none, the first {words[0]!r}; replace these by numbers, or name all levels by "
+            "words, as 'grade 1'."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def encode(column: Any, levels: Levels, name: str) -> Floats:
