@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -89,6 +90,17 @@ def test_the_record_tells_how_to_get_the_same_again(fitted, table):
     assert run["converged"] is True
     assert set(run["seconds"]) == {"read", "prepare", "fit", "trajectory", "write", "hash"}
     assert run["objective"] == ramify.load(fitted / "model.ramify").estimator.objective_
+
+
+def test_a_run_is_repeated_from_its_record(table, tmp_path, ramify):
+    out = tmp_path / "first run"
+    given = ("--id", "patient", "--impute", "drop", "--adjust", "age,sex", "--root", "stage=early")
+    assert ramify("fit", table, "-o", out, *given, "--lam", "3")[0] == 0
+    program, *arguments = shlex.split(read_run(out)["command"]["line"])
+    assert program == "ramify"
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.name != "run.json"}
+    assert ramify(*arguments, "--force")[0] == 0
+    assert before == {p.name: p.read_bytes() for p in out.iterdir() if p.name != "run.json"}
 
 
 def test_the_same_command_gives_the_same_files(table, tmp_path):
@@ -389,12 +401,22 @@ def test_bash_completes(tmp_path):
     )
     script = tmp_path / "ramify.bash"
     script.write_text(done.stdout)
-    ask = (
-        f"source {script}; COMP_WORDS=(ramify tr); COMP_CWORD=1; "
-        "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
-    )
-    found = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["transform"]
+    (tmp_path / "patients.csv").touch()
+    for words, completed in (("tr", "transform"), ("fit pat", "patients.csv")):
+        ask = (
+            f"source {script}; COMP_WORDS=(ramify {words}); COMP_CWORD={len(words.split())}; "
+            "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
+        )
+        found = subprocess.run(
+            ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path
+        )
+        assert found.stdout.split() == [completed]
+
+
+def test_zsh_completes_the_names_of_files(ramify):
+    _, script, _ = ramify("completion", "zsh")
+    for argument in (":table to read:_files", ":folder of a fit:_files"):
+        assert argument in script
 
 
 def test_a_closed_pipe_is_no_error(fitted, simulated, tmp_path):

@@ -19,6 +19,7 @@ from ramify.metrics import loo_1nn
         ("adjacency", []),
         ("convergence", []),
         ("trends", ["--feature", "lab0", "lab3"]),
+        ("trends", ["--feature", "age"]),
         ("trends", []),
         ("heatmap", []),
     ],
@@ -31,6 +32,7 @@ from ramify.metrics import loo_1nn
         "adjacency",
         "convergence",
         "trends",
+        "trend of an annotation",
         "most trends",
         "heatmap",
     ],
@@ -74,10 +76,11 @@ def test_features_need_the_input_as_it_was(simulated, tmp_path, ramify):
         (["--color", "staeg"], "--color 'staeg' is no column of embedding.csv; it has age, sex"),
         (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
         (["--root", "T77"], "is no node of the graph"),
-        (["--kind", "trends", "--feature", "lab9"], "lab9"),
+        (["--kind", "trends", "--feature", "lab9"], "'lab9' is no column of"),
+        (["--kind", "trends", "--feature", "stage"], "'stage' is no column of numbers"),
         (["--kind", "uncertainty"], "posterior"),
     ],
-    ids=["color", "sample", "root", "feature", "no posterior"],
+    ids=["color", "sample", "root", "feature", "words", "no posterior"],
 )
 def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, ramify):
     code, _, err = ramify("plot", fitted, *given, "-o", tmp_path / "p.png")
@@ -85,6 +88,26 @@ def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, ramify):
     assert says in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--kind", "branches", "--color", "pseudotime"], "pies of one column of labels"),
+        (["--dpi", "0"], "--dpi 0 must be from 10 to 2400."),
+    ],
+    ids=["pies", "dpi"],
+)
+def test_pictures_that_cannot_be_are_wrong_usage(given, says, fitted, tmp_path, ramify):
+    code, _, err = ramify("plot", fitted, *given, "-o", tmp_path / "p.png")
+    assert code == 2
+    assert says in err
+
+
+def test_a_folder_without_a_model_is_named(fitted, table, tmp_path, ramify):
+    code, _, err = ramify("transform", tmp_path, table)
+    assert code == 1
+    assert "holds no model.ramify; name a folder that ramify fit wrote." in err
 
 
 def test_scores_agree_with_the_metrics(fitted, simulated, ramify):

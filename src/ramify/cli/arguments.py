@@ -1,12 +1,14 @@
 """The commands, their options and their help."""
 
 import argparse
+import csv
 import json
 import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from .. import __version__
+from .console import Usage
 
 METHODS = ("ddrtree", "drtree", "spl")
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
@@ -72,7 +74,9 @@ examples:
   ramify fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
 
 The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
-or where a label is most frequent (stage=I). Parameters have their Python names and defaults.
+or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
+comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
+defaults.
 """
 TRANSFORM = """\
 Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
@@ -137,6 +141,14 @@ class Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=36, width=width)
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that leaves it to `main` how a wrong call is told."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain in one sentence."""
+        raise Usage(f"{message}; see {self.prog} --help.")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `ramify`.
 
@@ -147,7 +159,7 @@ def build_parser() -> argparse.ArgumentParser:
     >>> options.method, options.n_components
     ('ddrtree', 5)
     """
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="ramify",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -260,6 +272,7 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         help="features for trends and heatmap (default: those that change most along the tree)",
     )
     parser.add_argument("--root", metavar="ROOT", help="draw from another root (see ramify fit)")
+    add_root_at(parser)
     parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
     parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
     parser.add_argument(
@@ -358,15 +371,20 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--root", metavar="ROOT", help="T1, node=12, sample=P007, COLUMN=LABEL, or auto"
     )
+    add_root_at(group)
+    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
     group.add_argument(
+        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+    )
+
+
+def add_root_at(parser: Any) -> None:
+    """Where a label may be the root."""
+    parser.add_argument(
         "--root-at",
         choices=("tip", "node"),
         default="tip",
         help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
-    )
-    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
-    group.add_argument(
-        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
     )
 
 
@@ -387,15 +405,16 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Names between commas.
+    """Names between commas, in quotation marks if they have commas themselves, as in a CSV file.
 
     Examples
     --------
     >>> from ramify.cli.arguments import names
-    >>> names("age, sex")
-    ['age', 'sex']
+    >>> names("age, sex"), names('age,"dose, mg"')
+    (['age', 'sex'], ['age', 'dose, mg'])
     """
-    found = [name.strip() for name in text.split(",")]
+    [row] = csv.reader([text], skipinitialspace=True) if text else [[""]]
+    found = [name.strip() for name in row]
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name between its commas")
     return found

@@ -1,11 +1,13 @@
 """What the user reads: results on standard output, everything else on standard error."""
 
+import errno
 import json
+import math
 import sys
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,6 +25,29 @@ class Failure(Exception):
 
 class Usage(Exception):
     """A wrong call: one sentence, exit code 2."""
+
+
+def as_json(facts: Any) -> str:
+    """JSON, which knows neither NaN nor infinity: the one becomes null, the other a word.
+
+    Examples
+    --------
+    >>> from ramify.cli.console import as_json
+    >>> print(as_json([1.5, float("nan"), float("-inf")]).replace(chr(10), ""))
+    [  1.5,  null,  "-inf"]
+    """
+    return json.dumps(_plain(facts), indent=2, allow_nan=False, default=str)
+
+
+def _plain(value: Any) -> Any:
+    """The same with numbers that JSON can hold."""
+    if isinstance(value, dict):
+        return {name: _plain(fact) for name, fact in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(fact) for fact in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
 
 
 class Console:
@@ -46,7 +71,7 @@ class Console:
     def result(self, facts: dict[str, Any], text: str) -> None:
         """The outcome: for machines or for people."""
         if self.is_json:
-            print(json.dumps(facts, indent=2, allow_nan=False, default=str))
+            print(as_json(facts))
         elif text:
             print(text)
 
@@ -58,8 +83,13 @@ class Console:
         """Say in one line why there is no result."""
         text = self.text(error)
         if self.is_json:
-            print(json.dumps({"error": text, "exit_code": code}, indent=2))
-        print(f"ramify {self.command}: {text}", file=sys.stderr)
+            with suppress(OSError):
+                print(json.dumps({"error": text, "exit_code": code}, indent=2))
+        print(f"{f'ramify {self.command}'.strip()}: {text}", file=sys.stderr)
+        try:
+            sys.stdout.flush()
+        except OSError:  # it was standard output that failed: nobody is to try again at the end
+            sys.stdout = None
         return code
 
     def text(self, error: BaseException) -> str:
@@ -67,6 +97,8 @@ class Console:
         words = " ".join(str(error).split())
         if isinstance(error, FileNotFoundError) and error.filename is not None:
             return f"there is no file or folder {error.filename}; check the path."
+        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            return "there is no space left on the disk; free some, or write to another one."
         if isinstance(error, MemoryError) and not words:
             return "there is not enough memory; take fewer samples or features."
         if isinstance(error, (Failure, Usage, *EXPECTED)) and words:

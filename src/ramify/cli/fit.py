@@ -2,7 +2,8 @@
 
 import argparse
 import platform
-from collections.abc import Sequence
+import warnings
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -13,30 +14,35 @@ from scipy import sparse
 
 from .. import __version__, estimators
 from .._compat import import_pandas, validate_parameter_constraints
+from .._messages import listed
 from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
+from ..trajectory import Trajectory
 from ..workflow import Workflow, column, frame_of, learn_workflow
 from .arguments import PARAMETERS
 from .console import Console, Failure, Usage
-from .pictures import colored_panels, save_figure
+from .pictures import COMPUTED, colored_panels, save_figure
 from .results import MODEL, RUN, check_out, new_folder, write_frame, write_json
 from .roots import parse_node, parse_root
 
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
-# What can be coloured by without being a column of the table.
-COMPUTED = ("pseudotime", "branch")
 # More categories than this are rather names than groups.
 MAX_CATEGORIES = 12
+# What pandas calls columns that may be groups; dates and lists are none.
+GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
+AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Check everything that can be wrong before the work, do it, and tell what came out."""
     make_estimator(options), make_preparation(options), parse_root(options.root)
+    if options.end is not None and options.root is None:
+        raise Usage("--end needs a --root to start from; add one, or --root auto.")
     check_out(options.out, force=options.force)
     console.stage("read")
     table = read_table(options.input, **reading_of(options))
@@ -78,6 +84,12 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
     """The preparation that was asked for."""
     if options.pca is not None and options.pca < 1:
         raise Usage(f"--pca {options.pca} must be at least 1.")
+    prepared = [name for name in STEPS if getattr(options, name)]
+    if prepared and getattr(options, "kernel", None) == "precomputed":
+        raise Usage(
+            f"--{prepared[0].replace('_', '-')} is for features, not for a kernel matrix; leave it "
+            "out, or --kernel precomputed."
+        )
     return Preparation(
         impute=options.impute,
         log1p=options.log1p,
@@ -93,6 +105,13 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
     """Fit a table and write all results into the folder; return what run.json says."""
     estimator, preparation = make_estimator(options), make_preparation(options)
     check_missing(table, preparation)
+    missing = missing_by_column(table) if preparation.impute == "median" else {}
+    empty = [name for name, count in missing.items() if count == len(table.samples)]
+    if empty:
+        raise Failure(
+            f"--impute median needs a value in every column, but {table.source} has none in "
+            f"{listed(empty)}; leave such columns out with --exclude."
+        )
     for name in options.color:
         if name not in COMPUTED:
             column(table, name)  # complains now rather than after the fit
@@ -102,13 +121,16 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             table,
             estimator.set_params(callback=callback),
             preparation,
-            root=parse_root(options.root, options.root_at),
+            root=parse_root(
+                options.root, options.root_at, {*table.annotations.columns, *table.features}
+            ),
             end=parse_node(options.end),
             prune=options.prune,
             reading=reading_of(options),
             on_stage=console.stage,
         )
     made.estimator.set_params(callback=None)
+    warn_of_other_roots(made.trajectory)
     console.stage("write")
     with new_folder(options.out, force=options.force) as folder:
         tables, columns = tables_of(made, table, options.color)
@@ -136,14 +158,29 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
     return facts
 
 
-def check_missing(table: Table, preparation: Preparation) -> None:
+def warn_of_other_roots(path: Trajectory) -> None:
+    """Say where time starts in parts of a forest that the given root is not in."""
+    starts = path.milestones_.query("is_root")
+    others = starts.index[~starts["node"].isin(path._wanted)].tolist()
+    if path._wanted and others:
+        warnings.warn(
+            f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
+            f"own times start at {listed(others)}.",
+            stacklevel=2,
+        )
+
+
+def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
     """Missing values are named by column unless the user said what to do with them."""
-    if preparation.impute is not None:
-        return
-    missing = missing_by_column(table)
-    remedy = "pass --impute median or --impute drop, or leave columns out with --exclude"
+    missing = missing_by_column(table) if preparation.impute is None else {}
     if missing:
         raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    if preparation.impute != "drop":
+        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
+        gaps = {name: count for name, count in gaps.items() if count}
+        remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
+        if gaps:
+            raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
 def tables_of(
@@ -158,13 +195,20 @@ def tables_of(
     for name in colors:
         if name not in COMPUTED and name not in annotations:
             annotations[name] = column(table, name).loc[names].to_numpy()
-    columns = {"annotations": list(annotations), "embedding": list(embedding.columns)}
+    embedding.columns = [unused(name, annotations) for name in embedding.columns]
+    embedding.index.name = unused("sample", annotations)
+    kind_of = pandas.api.types.infer_dtype
+    columns = {
+        "annotations": list(annotations),
+        "text": [name for name, values in annotations.items() if kind_of(values) == "string"],
+        "embedding": list(embedding.columns),
+    }
     samples = pandas.DataFrame(annotations, index=embedding.index).join(embedding)
     nodes = getattr(model, "centers_", None)
     graph = model.tree_ if nodes is not None else model.graph_
     nodes = model.skeleton_ if nodes is None else nodes
     if nodes is not model.embedding_ and hasattr(model, "labels_"):
-        samples["center"] = model.labels_
+        samples[unused("center", annotations)] = model.labels_
     centers = pandas.DataFrame(nodes, columns=embedding.columns)
     centers.index.name = "center"
     edges = sparse.coo_array(sparse.triu(graph))
@@ -188,12 +232,28 @@ def tables_of(
     return tables, columns
 
 
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, with underscores after it if the table has a column of that name.
+
+    Examples
+    --------
+    >>> from ramify.cli.fit import unused
+    >>> unused("center", ["sex"]), unused("center", ["center"])
+    ('center', 'center_')
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
 def default_colors(made: Workflow, annotations: Sequence[str], table: Table) -> list[str]:
     """What to colour by when nobody said: time, or the first annotation with few categories."""
     if made.is_rooted:
         return ["pseudotime", "branch"]
+    kind_of = import_pandas().api.types.infer_dtype
     for name in annotations:
-        if 2 <= table.annotations[name].nunique() <= MAX_CATEGORIES:
+        values = table.annotations[name]
+        if kind_of(values) in GROUPS and 2 <= values.nunique() <= MAX_CATEGORIES:
             return [name]
     return ["branch"]
 
@@ -235,7 +295,7 @@ def record(
         "objective": float(model.objective_),
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
-        "optimality_gap": finite(getattr(model, "optimality_gap_", None)),
+        "optimality_gap": getattr(model, "optimality_gap_", None),
         "graph": {
             "n_nodes": len(path.nodes_),
             "n_edges": len(path.edges_),
@@ -248,11 +308,6 @@ def record(
         "warnings": list(console.messages),
         "seconds": {name: round(value, 3) for name, value in console.seconds.items()},
     }
-
-
-def finite(value: Any) -> float | None:
-    """A number that JSON can hold."""
-    return None if value is None or not np.isfinite(value) else float(value)
 
 
 def counted(n: int, what: str) -> str:

@@ -38,11 +38,19 @@ def table_facts(path: Path, options: argparse.Namespace) -> dict[str, Any]:
         "feature names": table.features[:20],
         "sparse": bool(sparse.issparse(table.X)),
         "annotations": {
-            str(name): f"{values.nunique()} values, {int(values.isna().sum())} missing"
+            str(name): f"{count_values(values)} values, {int(values.isna().sum())} missing"
             for name, values in table.annotations.items()
         },
         "missing values": {name: f"{n} of {n_samples}" for name, n in missing.items()},
     }
+
+
+def count_values(values: Any) -> int:
+    """How many different values a column has; those of lists are told apart as they are printed."""
+    try:
+        return int(values.nunique())
+    except TypeError:
+        return int(values.dropna().astype(str).nunique())
 
 
 def model_facts(path: Path) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The way in: which command, and what its end means to the shell."""
 
 import importlib
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -19,8 +20,8 @@ COMMANDS = {
     "demo": "demo",
     "completion": "completion",
 }
-INTERRUPTED = 128 + signal.SIGINT
-TERMINATED = 128 + signal.SIGTERM
+# `kill` and a closed terminal end a command as Ctrl-C does, unless nohup or the shell forbid it.
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,37 +34,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
     --------
     >>> from ramify.cli import main
     >>> main(["completion", "fish"])
-    Traceback (most recent call last):
-    ...
-    SystemExit: 2
+    2
     """
-    parser = build_parser()
-    options = parser.parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        options = build_parser().parse_args(given)
+    except Usage as error:
+        command = given[0] if given and given[0] in COMMANDS else ""
+        return Console(command, is_json="--json" in given).fail(error, 2)
+    options.line = shlex.join(["ramify", *given])  # for the record
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
-    before = _stop_on_termination()
+    stops: list[int] = []
+    before = _listen(stops)
     try:
         with console.warnings():
             if options.command != "completion":
                 require(options.command)
             module = importlib.import_module(f".{COMMANDS[options.command]}", __package__)
             module.run(options, console)
+        sys.stdout.flush()  # here, where a full disk or a closed pipe is still understood
     except Usage as error:
         return console.fail(error, 2)
-    except KeyboardInterrupt:
-        return console.fail(Failure("interrupted; nothing was written."), INTERRUPTED)
-    except _Terminated:
-        return console.fail(Failure("terminated; nothing was written."), TERMINATED)
     except BrokenPipeError:
         # Whoever read our output has enough of it: `ramify transform ... | head`.
         sys.stdout = None
         return 0
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
+        # Whatever an interrupted library makes of it, the reason is the signal.
+        if stops or isinstance(error, KeyboardInterrupt):
+            number = stops[0] if stops else signal.SIGINT
+            return console.fail(Failure("interrupted; nothing was written."), 128 + number)
         if options.debug:
             raise
         return console.fail(error, 1)
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
     return 0
 
 
@@ -75,17 +81,16 @@ def require(command: str) -> None:
         import_extra(name, f"ramify {command}", "cli")
 
 
-class _Terminated(BaseException):
-    """The process was told to end: nothing half written is to stay behind."""
-
-
-def _stop_on_termination() -> Any:
-    """Let SIGTERM end a command as Ctrl-C does; return what it did before."""
+def _listen(stops: list[int]) -> dict[int, Any]:
+    """Let each signal interrupt the command, and keep it; return what they did before."""
 
     def stop(number: int, frame: Any) -> None:
-        raise _Terminated
+        stops.append(number)
+        raise KeyboardInterrupt
 
+    numbers = [getattr(signal, name) for name in STOPPING if hasattr(signal, name)]
+    heard = [number for number in numbers if signal.getsignal(number) not in {signal.SIG_IGN, None}]
     try:
-        return signal.signal(signal.SIGTERM, stop)
+        return {number: signal.signal(number, stop) for number in heard}
     except ValueError:  # only the main thread may; another one is stopped by its program
-        return None
+        return {}

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
 from ..trajectory import Trajectory
@@ -12,6 +13,8 @@ from .results import new_file
 
 PANEL = (6.5, 5.0)
 DPI = 150
+# What can be coloured by without being a column; a column of that name is not what is meant.
+COMPUTED = ("pseudotime", "branch")
 
 
 def colored_panels(
@@ -23,8 +26,11 @@ def colored_panels(
     for k, name in enumerate(colors):
         projection = "3d" if dims == 3 else None
         ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
-        color = samples[name].to_numpy() if name in samples.columns else name
-        draw(path, color=color, color_name=name, ax=ax)
+        color = name if name in COMPUTED else samples[name].to_numpy()
+        label = name
+        if not isinstance(color, str) and color.dtype.kind == "M":
+            color, label = (color - np.nanmin(color)) / np.timedelta64(1, "D"), f"{name} (days)"
+        draw(path, color=color, color_name=label, ax=ax)
     return figure
 
 

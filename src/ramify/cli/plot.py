@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from .._compat import import_pandas
@@ -22,14 +23,14 @@ from ..plotting import (
     plot_uncertainty,
 )
 from ..trajectory import Trajectory
-from ..workflow import Workflow, columns, rows_of_table, start_of
-from .console import Console, Failure
-from .pictures import PANEL, colored_panels, save_figure
-from .results import Result, check_file, load_workflow, read_result
+from ..workflow import Workflow, column, columns, rows_of_table, start_of
+from .console import Console, Failure, Usage
+from .pictures import COMPUTED, PANEL, colored_panels, save_figure
+from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
 from .roots import parse_root
 
-PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 # Features to draw when none are named: those that change most along the tree.
+LEAST_DPI, MOST_DPI = 10, 2400
 MOST_FEATURES = {"trends": 4, "heatmap": 30}
 
 
@@ -38,10 +39,12 @@ def run(options: argparse.Namespace, console: Console) -> None:
     result = read_result(options.result)
     out = Path(options.out) if options.out else result.folder / f"{options.kind}.png"
     check_file(out, PICTURE_ENDINGS, force=options.force or options.out is None)
+    if not LEAST_DPI <= options.dpi <= MOST_DPI:
+        raise Usage(f"--dpi {options.dpi} must be from {LEAST_DPI} to {MOST_DPI}.")
     made = load_workflow(result.folder)
-    path = rooted(made, result, options.root)
+    path = rooted(made, result, options.root, options.root_at)
     for name in options.color:
-        if name not in {"pseudotime", "branch", *result.samples.columns}:
+        if name not in {*COMPUTED, *result.samples.columns}:
             raise Failure(
                 f"--color {name!r} is no column of {result.run['files']['embedding']}; it has "
                 f"{listed(result.samples.columns)}, and pseudotime and branch can be coloured by."
@@ -51,9 +54,9 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
 
 
-def rooted(made: Workflow, result: Result, text: str | None) -> Trajectory:
+def rooted(made: Workflow, result: Result, text: str | None, at: str) -> Trajectory:
     """The trajectory, from another root if one is given."""
-    root = parse_root(text)
+    root = parse_root(text, at, result.annotations)
     if root is None:
         return made.trajectory
     if "sample" in root:
@@ -87,6 +90,8 @@ def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Traj
     figure = Figure(figsize=PANEL, layout="constrained")
     ax = figure.add_subplot()
     if kind == "branches":
+        if len(options.color) > 1 or set(options.color) & set(COMPUTED):
+            raise Usage("--kind branches draws pies of one column of labels: --color COLUMN.")
         labels = samples[options.color[0]].to_numpy() if options.color else None
         plot_branch_graph(path, labels=labels, ax=ax)
     elif kind == "adjacency":
@@ -122,7 +127,7 @@ def draw_features(
 
 
 def feature_values(result: Result, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
-    """Features in the units of the input, which is read again if it is still the same."""
+    """Features, or other columns of numbers, as in the input if that is still the same."""
     source = Path(result.run["input"]["path"])
     if not source.exists():
         raise Failure(
@@ -133,5 +138,11 @@ def feature_values(result: Result, made: Workflow, names: list[str]) -> tuple[Ma
         raise Failure(f"the input {source} has changed since the fit; run ramify fit again.")
     table = read_table(source, **made.reading)
     kept = import_pandas().Index(table.samples).isin(result.samples.index)
-    names = names or made.features
-    return columns(rows_of_table(table, kept), names), names
+    table = rows_of_table(table, kept)
+    if not names:
+        return columns(table, made.features), made.features
+    found = [column(table, name) for name in names]
+    for values in found:
+        if values.dtype.kind not in "biuf":
+            raise Failure(f"--feature {values.name!r} is no column of numbers; name another one.")
+    return np.column_stack([values.to_numpy(float) for values in found]), names

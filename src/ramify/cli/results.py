@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._compat import import_extra, import_pandas
-from .console import Failure, Usage
+from .._messages import listed
+from .console import Failure, Usage, as_json
 
 RUN = "run.json"
 MODEL = "model.ramify"
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+TABLES = ("embedding", "centers", "tree", "pseudotime", "branches", "milestones")
 
 
 def check_out(out: Path, *, force: bool) -> None:
@@ -26,16 +29,37 @@ def check_out(out: Path, *, force: bool) -> None:
     >>> from ramify.cli.results import check_out
     >>> check_out(pathlib.Path(tempfile.mkdtemp()) / "new", force=False)
     """
-    if not out.parent.exists():
-        out.parent.mkdir(parents=True)
-    if not os.access(out.parent, os.W_OK):
-        raise Failure(f"{out.parent} cannot be written to; choose another -o.")
+    if Path.cwd().is_relative_to(out.resolve()):
+        raise Failure(f"{out} is where you are, and is to be made anew; choose another -o.")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        folder_beside(out, ".part").rmdir()
+    except OSError as error:
+        raise Failure(f"{out} cannot be made ({error.strerror}); choose another -o.") from error
     if not os.path.lexists(out) or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / RUN).is_file():
         raise Failure(f"{out} exists and is no result of ramify fit; choose another -o.")
     if not force:
         raise Failure(f"{out} exists; choose another -o, or add --force to replace it.")
+    others = [path.name for path in sorted(out.iterdir()) if not is_ours(path)]
+    if others:
+        raise Failure(
+            f"{out} holds {listed(others, 5)}, which ramify fit did not write and --force would "
+            "delete; move it away, or choose another -o."
+        )
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file in a result was made by `ramify fit` or `ramify plot`."""
+    if path.suffix in PICTURE_ENDINGS or path.name in {RUN, MODEL, ".DS_Store"}:
+        return path.is_file()
+    return path.stem in TABLES and path.suffix in {".csv", ".parquet"}
+
+
+def folder_beside(out: Path, ending: str) -> Path:
+    """A new hidden folder, on the same disk, so that it can be renamed."""
+    return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=ending, dir=out.parent))
 
 
 @contextmanager
@@ -53,7 +77,8 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
     (['run.json'], ['out'])
     """
     check_out(out, force=force)
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".part", dir=out.parent))
+    out = out.resolve()  # a link stays, and what it points to is replaced
+    aside = folder_beside(out, ".part")
     try:
         yield aside
         # mkdtemp keeps others out; a result is as open as any new folder.
@@ -62,7 +87,7 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
         aside.chmod(0o777 & ~mask)
         check_out(out, force=force)
         if out.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".old", dir=out.parent))
+            old = folder_beside(out, ".old")
             out.rename(old / "out")
             try:
                 aside.rename(out)
@@ -92,7 +117,7 @@ def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """A file aside, with the same ending, that takes its place when it is written."""
-    aside = path.with_name(f".{path.stem}.part{path.suffix}")
+    aside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
         yield aside
         os.replace(aside, path)
@@ -111,8 +136,8 @@ def write_frame(frame: Any, path: Path, *, index: bool = True) -> None:
 
 
 def write_json(facts: dict[str, Any], path: Path) -> None:
-    """Write a record; infinity and NaN, which JSON does not know, as words."""
-    path.write_text(json.dumps(facts, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    """Write a record."""
+    path.write_text(as_json(facts) + "\n", encoding="utf-8")
 
 
 class Result(NamedTuple):
@@ -143,7 +168,7 @@ def read_result(folder: str | Path) -> Result:
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
         name = run["files"]["embedding"]
-        samples = read_samples(folder / Path(name).name)
+        samples = read_samples(folder / Path(name).name, run["columns"].get("text", []))
         result = Result(folder, run, samples)
         known = set(samples.columns)
         missing = [c for c in [*result.components, *result.annotations] if c not in known]
@@ -154,13 +179,22 @@ def read_result(folder: str | Path) -> Result:
     return result
 
 
-def read_samples(path: Path) -> Any:
-    """The table of the samples, by their names."""
+def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
+    """The table of the samples, by their names; `text` are columns that only look like numbers."""
     pandas = import_pandas()
     if path.suffix == ".parquet":
         import_extra("pyarrow", "Parquet", "cli")
         return pandas.read_parquet(path)
-    return pandas.read_csv(path, index_col=0, dtype={0: str}, float_precision="round_trip")
+    dtypes: dict[int | str, type] = {0: str, **dict.fromkeys(text, str)}
+    # Of what may be called missing, "None" is a therapy: only an empty cell was written as missing.
+    return pandas.read_csv(
+        path,
+        index_col=0,
+        dtype=dtypes,
+        keep_default_na=False,
+        na_values=[""],
+        float_precision="round_trip",
+    )
 
 
 def load_workflow(path: str | Path) -> Any:
@@ -169,7 +203,10 @@ def load_workflow(path: str | Path) -> Any:
     from ..workflow import Workflow
 
     path = Path(path)
-    path = path / MODEL if path.is_dir() else path
+    if path.is_dir():
+        path = path / MODEL
+        if not path.exists():
+            raise Failure(f"{path.parent} holds no {MODEL}; name a folder that ramify fit wrote.")
     model = load(path)
     if not isinstance(model, Workflow):
         raise Failure(

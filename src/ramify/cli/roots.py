@@ -1,12 +1,17 @@
 """What the user writes as a root."""
 
+from collections.abc import Collection
 from typing import Any
 
 from .console import Usage
 
 
-def parse_root(text: str | None, at: str = "tip") -> dict[str, Any] | None:
-    """A root as `ramify.workflow.learn_workflow` takes it; `at` says where to look for a label.
+def parse_root(
+    text: str | None, at: str = "tip", columns: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """A root as `ramify.workflow.learn_workflow` takes it.
+
+    `at` says where to look for a label; `columns` tell which "=" ends the name of a column.
 
     Examples
     --------
@@ -17,10 +22,12 @@ def parse_root(text: str | None, at: str = "tip") -> dict[str, Any] | None:
     if text is None:
         return None
     if text == "auto":
-        return {"node": "T1"}
-    kind, sign, value = text.partition("=")
-    if not sign:
+        return {}  # on a ring there is no T1
+    if "=" not in text:
         return {"node": parse_node(text)}
+    ends = [k for k, sign in enumerate(text) if sign == "="]
+    end = next((k for k in ends if text[:k] in columns), ends[0])
+    kind, value = text[:end], text[end + 1 :]
     if not kind or not value:
         raise Usage(
             f"--root {text!r} must be a milestone (T1), node=12, sample=P007, COLUMN=LABEL or auto."

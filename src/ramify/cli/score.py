@@ -1,6 +1,7 @@
 """`ramify score`: a result against labels that it has not seen."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     result = read_result(options.result)
     times = None
     if "pseudotime" in result.run["files"]:
-        times = read_samples(result.folder / result.run["files"]["pseudotime"])
+        times = read_samples(result.folder / Path(result.run["files"]["pseudotime"]).name)
     facts = {name: scores(result, times, name) for name in dict.fromkeys(options.labels)}
     lines = [
         f"{name}\n" + "\n".join(f"  {what:<32} {show(value)}" for what, value in found.items())

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from ..io import read_table
+from ..io.tables import ANNDATA
 from .console import Console
 from .fit import check_missing
 from .results import TABLE_ENDINGS, check_file, load_workflow, new_file, write_frame
@@ -16,15 +17,18 @@ def run(options: argparse.Namespace, console: Console) -> None:
     if out is not None:
         check_file(out, TABLE_ENDINGS, force=options.force)
     model = load_workflow(options.model)
+    # Other formats have their columns by name only.
+    usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA) else {}
     table = read_table(
         options.new,
         id=options.id or model.reading.get("id"),
-        use_rep=options.use_rep or model.reading.get("use_rep"),
-        layer=options.layer or model.reading.get("layer"),
+        use_rep=options.use_rep or usual.get("use_rep"),
+        layer=options.layer or usual.get("layer"),
         features=model.features,
         exclude=model.preparation.adjust or (),
     )
-    check_missing(table, model.preparation)
+    remedy = "fill them in, or run ramify fit with --impute median or --impute drop"
+    check_missing(table, model.preparation, remedy)
     places = model.place(table)
     kept = set(places.index)
     dropped = [name for name in table.samples if name not in kept]
