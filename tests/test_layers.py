@@ -8,6 +8,7 @@ import ramify
 LAYERS = [
     "_compat",
     "_typing",
+    "_messages",
     "parallel",
     "memory",
     "kdtree",

@@ -48,3 +48,8 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path):
         ramify.load(tmp_path / "other.ramify")
     with pytest.raises(FileNotFoundError, match=r"away\.ramify"):
         ramify.load(tmp_path / "away.ramify")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none.ramify does not exist; check its name"):
+        ramify.load(tmp_path / "none.ramify")

@@ -161,12 +161,24 @@ def test_lacking_features_are_listed(frame):
         {"features": ["a"]},
         {"features": 4},
         {"features": [1, 2, 3, 4]},
+        {"features": [*"aabb"]},
+        {"features": [*"dcba"]},
         {"reading": None},
         {"is_rooted": 1},
         {"preparation": None},
         {"trajectory": []},
     ],
-    ids=["fewer", "number", "no names", "reading", "rooted", "preparation", "trajectory"],
+    ids=[
+        "fewer",
+        "number",
+        "no names",
+        "repeats",
+        "order",
+        "reading",
+        "rooted",
+        "preparation",
+        "trajectory",
+    ],
 )
 def test_damaged_files_are_refused(change, frame, tmp_path):
     made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
@@ -175,3 +187,36 @@ def test_damaged_files_are_refused(change, frame, tmp_path):
     write_state(tmp_path / "bad.ramify", {**state, **change})
     with pytest.raises(ModelFileError, match="holds a workflow"):
         ramify.load(tmp_path / "bad.ramify")
+
+
+def test_a_damaged_preparation_is_refused_by_the_name_of_the_file(frame, tmp_path):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made.save(tmp_path / "model.ramify")
+    state = read_state(tmp_path / "model.ramify")
+    state["preparation"]["steps"]["standardize"]["mean"][0] = np.nan
+    write_state(tmp_path / "bad.ramify", state)
+    with pytest.raises(ModelFileError, match=r"bad.ramify holds a workflow whose preparation"):
+        ramify.load(tmp_path / "bad.ramify")
+
+
+def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
+    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=3))
+    made.save(tmp_path / "model.ramify")
+    state = read_state(tmp_path / "model.ramify")
+    other = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=2))
+    other.save(tmp_path / "other.ramify")
+    state["trajectory"] = read_state(tmp_path / "other.ramify")["trajectory"]
+    write_state(tmp_path / "bad.ramify", state)
+    with pytest.raises(ModelFileError, match="with 5 features, but its parts have others"):
+        ramify.load(tmp_path / "bad.ramify")
+
+
+def test_durations_are_no_features(frame):
+    stayed = frame.assign(stay=pd.to_timedelta(np.arange(60), "D"))
+    assert learn_workflow(stayed, DDRTree(random_state=0), PREPARED).features == list("abcd")
+
+
+def test_columns_of_one_name_are_an_error(frame):
+    twice = frame.rename(columns={"b": "a"})
+    with pytest.raises(ValueError, match="columns of the DataFrame must be unique, but 'a' is rep"):
+        learn_workflow(twice, DDRTree(), PREPARED)

@@ -10,11 +10,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ._compat import import_pandas
+from ._messages import listed
 from ._typing import Bools, Matrix
 from .io import Table, Unsound, missing_by_column, missing_message, write_state
+from .io._table import check_unique
 from .preparation import Preparation, complete_rows
 from .trajectory import Trajectory
-from .trajectory.checks import listed
 from .trajectory.state import trajectory_from_state, trajectory_state
 
 
@@ -207,16 +208,25 @@ def workflow_from_state(state: dict[str, Any]) -> Workflow:
     if (
         not isinstance(features, list)
         or not all(isinstance(name, str) for name in features)
+        or len(set(features)) < len(features)
         or not isinstance(reading, dict)
         or not isinstance(is_rooted, bool)
         or not isinstance(state.get("preparation"), dict)
         or not isinstance(state.get("trajectory"), dict)
     ):
         raise Unsound("holds a workflow that is not as ramify writes it")
-    preparation = Preparation.from_state(state["preparation"])
+    try:
+        preparation = Preparation.from_state(state["preparation"])
+    except (TypeError, ValueError) as error:
+        raise Unsound(f"holds a workflow whose preparation is damaged ({error})") from error
     trajectory = trajectory_from_state(state["trajectory"])
     n_given, model = len(features), trajectory.estimator_
-    if model is None or preparation.n_features_in_ != n_given:
+    if (
+        model is None
+        or preparation.n_features_in_ != n_given
+        or list(getattr(preparation, "feature_names_in_", features)) != features
+        or model.n_features_in_ != len(preparation.get_feature_names_out())
+    ):
         raise Unsound(f"holds a workflow with {n_given} features, but its parts have others")
     return Workflow(features, preparation, trajectory, is_rooted, reading)
 
@@ -231,7 +241,10 @@ def as_table(data: Any) -> Table:
             f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "
             "names, or a Table; pass pandas.DataFrame(data, columns=names)."
         )
-    numeric = data.select_dtypes("number")
+    names = [str(name) for name in data.columns]
+    check_unique(names, "columns of the DataFrame", "rename them")
+    # A duration is a number to pandas, but in no unit that was chosen.
+    numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
     others = data.drop(columns=numeric.columns)
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),

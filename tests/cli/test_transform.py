@@ -148,3 +148,23 @@ def test_other_endings_are_wrong_usage(fitted, new_cohort, tmp_path, ramify):
     code, _, err = ramify("transform", fitted, new_cohort, "-o", tmp_path / "places.xlsx")
     assert code == 2
     assert "must end in .csv, .tsv, .parquet" in err
+
+
+def test_further_columns_of_arrays_do_not_matter_either(simulated, tmp_path, ramify):
+    """A column that is adjusted for is found, and another one may have gaps."""
+    labs = [f"lab{k}" for k in range(6)]
+
+    def write(frame, path):
+        np.savez(path, X=frame.to_numpy(float), features=np.array(frame.columns, dtype=str))
+
+    write(simulated[[*labs, "age"]], tmp_path / "old.npz")
+    out = tmp_path / "out"
+    given = ["--adjust", "age", "--figure", "none"]
+    assert ramify("fit", tmp_path / "old.npz", "-o", out, *given)[0] == 0
+    new = simulated[["age", *labs]].assign(other=np.nan)
+    write(new, tmp_path / "new.npz")
+    code, text, err = ramify("transform", out, tmp_path / "new.npz")
+    assert (code, err) == (0, "")
+    places = pd.read_csv(io.StringIO(text), index_col=0)
+    embedding = pd.read_csv(out / "embedding.csv", index_col=0)
+    np.testing.assert_allclose(places["ddrtree0"], embedding["ddrtree0"], rtol=1e-9)

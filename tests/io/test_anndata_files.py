@@ -153,3 +153,12 @@ def test_other_things_under_the_name(tmp_path):
         file["x"] = 1
     with pytest.raises(InputError, match="cannot be read as AnnData"):
         read_table(tmp_path / "c.h5ad")
+
+
+def test_of_a_gene_and_a_column_of_one_name_the_column_is_kept(tmp_path):
+    adata = anndata.AnnData(np.eye(3), obs=pd.DataFrame({"age": [70, 60, 50]}, index=list("pqr")))
+    adata.var_names = ["age", "b", "c"]
+    adata.write_h5ad(tmp_path / "a.h5ad")
+    table = read_table(tmp_path / "a.h5ad", exclude=["age"])
+    assert table.features == ["b", "c"]
+    assert table.annotations["age"].tolist() == [70, 60, 50]

@@ -47,6 +47,21 @@ def test_npz_with_names_labels_and_annotations(tmp_path):
     assert read_table(path, id="age").samples == ["1", "2", "3"]
 
 
+def test_npz_keeps_label_and_y_apart(tmp_path):
+    records = np.zeros(3, dtype=[("a", float), ("b", int)])
+    np.savez(tmp_path / "a.npz", X=X, y=[1, 2, 3], label=["u", "v", "w"], records=records)
+    annotations = read_table(tmp_path / "a.npz").annotations
+    assert annotations["y"].tolist() == [1, 2, 3]
+    assert annotations["label"].tolist() == ["u", "v", "w"]
+    assert "records" not in annotations
+
+
+def test_npz_with_a_single_number_is_no_table(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.array(5.0))
+    with pytest.raises(InputError, match=r"array of shape \(\), but a table has two dimensions"):
+        read_table(tmp_path / "a.npz")
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "coo"])
 def test_npz_of_scipy(tmp_path, format):
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(X).asformat(format))

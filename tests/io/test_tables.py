@@ -4,6 +4,7 @@ import hashlib
 import re
 import sys
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
+from scipy.io import mmwrite
 
 from ramify.io import (
     InputError,
@@ -157,3 +159,40 @@ def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch, library, na
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(ImportError, match=re.escape(message)):
         read_table(path)
+
+
+def to_cells(frame, path):
+    (path.parent / "barcodes.tsv").write_text("\n".join(frame.index))
+    (path.parent / "features.tsv").write_text("\n".join(frame.columns))
+    mmwrite(path, sparse.coo_array(frame.to_numpy().T))
+
+
+def to_numbers(frame, path):
+    samples = np.array(frame.index, dtype=str)
+    features = np.array(frame.columns, dtype=str)
+    np.savez(path, X=frame.to_numpy(), features=features, samples=samples)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.csv", to_text(",")),
+        ("a.parquet", lambda frame, path: frame.to_parquet(path)),
+        ("a.npz", to_numbers),
+        ("matrix.mtx", to_cells),
+        ("a.h5ad", lambda frame, path: anndata.AnnData(frame).write_h5ad(path)),
+    ],
+    ids=["csv", "parquet", "npz", "mtx", "h5ad"],
+)
+def test_features_of_an_earlier_table_are_the_only_ones_in_every_format(tmp_path, name, write):
+    frame = pd.DataFrame(np.eye(4), index=[*"pqrs"], columns=[*"dcba"])
+    frame.loc["p", "c"] = np.nan
+    write(frame, tmp_path / name)
+    table = read_table(tmp_path / name, features=["a", "d"], exclude=["b"])
+    assert table.features == ["d", "a"]
+    X = table.X.toarray() if sparse.issparse(table.X) else table.X
+    np.testing.assert_array_equal(X, frame[["d", "a"]])
+    assert table.annotations["b"].tolist() == frame["b"].tolist()
+    assert missing_by_column(table) == {}
+    with pytest.raises(InputError, match="lacks 1 of 2 features as columns of numbers: 'z'; add"):
+        read_table(tmp_path / name, features=["a", "z"])

@@ -126,6 +126,18 @@ def test_which_column_names_the_samples(table_of, text, samples):
     assert len(table.features) + table.annotations.shape[1] == 1 + (samples == ["0", "1"])
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["patient,crp\n1,3.5\n1,4\n2,5\n", "patient_id,crp\n7,3.5\n,4\n8,5\n"],
+    ids=["repeated", "missing"],
+)
+def test_numbers_of_patients_are_never_learned_from(table_of, text):
+    table = table_of(text)
+    assert table.features == ["crp"]
+    assert table.samples == ["0", "1", "2"]
+    assert table.annotations.iloc[0].tolist() == [text[text.index("\n") + 1]]
+
+
 def test_any_column_can_be_chosen_to_name_the_samples(table_of):
     table = table_of("a,code\n1,05\n2,06\n", id="code")
     assert (table.samples, table.features) == (["05", "06"], ["a"])
@@ -200,10 +212,28 @@ def test_excluded_columns_can_still_be_coloured_by(table_of):
     assert table.annotations["site"].tolist() == ["A", "B"]
 
 
+def test_gaps_do_not_make_words_of_the_numbers_of_an_excluded_column(table_of):
+    text = "a,age,grade\n1,71,1\n2,unknown,2b\n3,64,x\n"
+    annotations = table_of(text, exclude=["age", "grade"]).annotations
+    np.testing.assert_array_equal(annotations["age"], [71.0, np.nan, 64.0])
+    assert annotations["grade"].tolist() == ["1", "2b", "x"]
+
+
 def test_digits_are_kept_to_the_last(table_of):
     values = np.random.default_rng(0).normal(size=200)
     text = "\n".join(["a", *map(repr, map(float, values))])
     np.testing.assert_array_equal(table_of(text).X[:, 0], values)
+
+
+def test_endings_may_be_in_capitals(tmp_path):
+    path = tmp_path / "A.TSV.GZ"
+    path.write_bytes(gzip.compress(b"a\tb\n1\t2\n"))
+    assert read_table(path).X.tolist() == [[1.0, 2.0]]
+
+
+def test_of_equally_good_separators_the_first_is_taken(table_of):
+    """Not by the order of a set, which changes from run to run."""
+    assert table_of("a;b\tc\n1;2\t3\n").features == ["a"]
 
 
 def test_features_of_an_earlier_table_leave_the_rest_as_annotations(table_of):

@@ -127,7 +127,8 @@ def test_intervals_that_are_not_known_are_left_out(found):
     ("options", "message"),
     [
         pytest.param({"level": 1.0}, "level=1.0 must be above 0 and below 1", id="level"),
-        pytest.param({"max_samples": 0}, "max_samples=0 must be at least 1", id="none"),
+        pytest.param({"max_samples": 0}, "max_samples=0 must be a positive int", id="none"),
+        pytest.param({"max_samples": "all"}, "max_samples='all' must be a positive", id="text"),
         pytest.param({"samples": [120]}, "row numbers from 0 to 119", id="row"),
         pytest.param({"samples": []}, "at least one", id="empty"),
         pytest.param({"draws": np.zeros((2, 120, 2))}, "at least 3 draws", id="few draws"),

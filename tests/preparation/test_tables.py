@@ -395,3 +395,13 @@ def test_covariates_are_routed_through_a_pipeline(frame, clinic):
 
 def test_an_empty_list_adjusts_for_nothing(frame):
     np.testing.assert_array_equal(Preparation(adjust=[]).fit_transform(frame), frame)
+
+
+def test_numbers_with_an_odd_cell_are_not_adjusted_for_one_by_one():
+    X, ages = np.arange(6.0).reshape(6, 1) ** 2, ["71", "64", "<30", "55", "64", "48"]
+    message = "covariate 'age' seems to hold numbers, but 1 of 6 values are none, the first '<30'"
+    with pytest.raises(ValueError, match=message):
+        Preparation(adjust=["age"]).fit(X, covariates={"age": ages})
+    grades = {"grade": ["1", "2a", "2b", "1", "2a", "2b"]}
+    levels = Preparation(adjust=["grade"]).fit(X, covariates=grades).steps_["adjust"].levels
+    assert levels == [["1", "2a", "2b"]]

@@ -59,6 +59,12 @@ def test_bad_arguments_of_a_fit(adata, options, message):
     assert not adata.obsm
 
 
+def test_an_unknown_structure_is_refused_before_the_fit(adata, monkeypatch):
+    monkeypatch.setattr(ramify.SPL, "fit", None)
+    with pytest.raises(ValueError, match="structure='star' must be one of 'tree'"):
+        ramify.tl.spl(adata, structure="star")
+
+
 def test_unknown_parameters_are_named_with_those_there_are(adata):
     with pytest.raises(TypeError, match="'n_neighbours' is no parameter of SPL; they are n_comp"):
         ramify.tl.spl(adata, n_neighbours=3)
@@ -139,6 +145,14 @@ def test_a_name_of_several_cells_is_no_root(learned):
     learned.obs_names = ["cell 0", "cell 0", *learned.obs_names[2:]]
     with pytest.raises(ValueError, match=r"name of 2 cells; call adata\.obs_names_make_unique"):
         ramify.tl.pseudotime(learned, root="cell 0")
+
+
+@pytest.mark.parametrize("name", ["branches", "bootstrap"])
+def test_labels_of_the_root_are_missed_by_name(learned, name):
+    ramify.tl.pseudotime(learned, root={"day": "0"})
+    del learned.obs["day"]
+    with pytest.raises(ValueError, match="The stored root names 'day', which is no column of adat"):
+        getattr(ramify.tl, name)(learned)
 
 
 def test_a_root_or_end_is_not_cut_off(learned):

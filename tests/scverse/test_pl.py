@@ -12,6 +12,7 @@ from .cells import METHODS, QUICK, simulated_cells
 
 plt = pytest.importorskip("matplotlib.pyplot", reason="pictures")
 plt.switch_backend("agg")
+to_hex = plt.matplotlib.colors.to_hex
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +61,28 @@ def test_color_is_a_column_a_gene_or_of_the_graph(cells, draw):
         bar, wanted = ax.figure.axes[-1], cells.obs_vector(color)
         assert bar.get_ylabel() == color
         assert bar.get_ylim() == pytest.approx((wanted.min(), wanted.max()))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda adata: ramify.pl.embedding(adata, color="day"),
+        lambda adata: ramify.pl.tree(adata, color="day"),
+        lambda adata: ramify.pl.branches(adata, labels="day"),
+    ],
+    ids=["embedding", "tree", "branches"],
+)
+def test_categories_have_the_colors_that_scanpy_gave_them(cells, draw):
+    def shown():
+        return [to_hex(h.get_color()) for h in draw(adata).get_legend().legend_handles]
+
+    adata = cells.copy()
+    adata.obs["day"] = adata.obs["day"].astype("category").cat.add_categories(["never"])
+    own = shown()
+    adata.uns["day_colors"] = np.array(["#112233", "#aabbcc", "#445566"])
+    assert shown() == ["#112233", "#aabbcc"]
+    adata.uns["day_colors"] = ["#112233"]  # of categories that there were
+    assert shown() == own
 
 
 def test_branches_show_labels_and_support(cells):

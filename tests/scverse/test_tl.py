@@ -247,6 +247,22 @@ def test_copy_leaves_the_original_as_it_was(learned, name):
     assert changed.obs_names.tolist() == learned.obs_names.tolist()
 
 
+def arrays_in(entry):
+    """All arrays of a nested dictionary, sparse ones by their values."""
+    if isinstance(entry, dict):
+        return [array for value in entry.values() for array in arrays_in(value)]
+    entry = getattr(entry, "data", None) if sparse.issparse(entry) else entry
+    return [entry] if isinstance(entry, np.ndarray) else []
+
+
+@pytest.mark.parametrize("name", list(calls()))
+def test_a_copy_shares_no_array_with_the_original(learned, name):
+    changed = calls()[name](learned, copy=True)
+    ours, theirs = (arrays_in(adata.uns["ddrtree"]) for adata in (learned, changed))
+    assert len(theirs) > 5
+    assert not any(np.shares_memory(one, other) for one in ours for other in theirs)
+
+
 @pytest.mark.parametrize("name", [name for name in calls() if name != "bootstrap"])
 def test_views_become_objects_of_their_own(learned, name):
     whole = content(learned)

@@ -84,6 +84,13 @@ def test_names_are_short_for_the_default_structures():
     ]
 
 
+def test_unknown_names_are_told_the_known_ones():
+    with pytest.raises(
+        ValueError, match="structure='star' must be one of 'tree', 'forest', 'ring'"
+    ):
+        as_structure("star")
+
+
 def test_a_dearer_graph_is_not_taken(rng):
     points = rng.normal(size=(12, 2))
     best = Tree().best_graph(points)

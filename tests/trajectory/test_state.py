@@ -73,8 +73,9 @@ def test_it_can_be_rooted_again_but_not_resampled(found, tmp_path):
     np.testing.assert_array_equal(
         again.rooted(node="T2").pseudotime_, found.rooted(node="T2").pseudotime_
     )
-    with pytest.raises(ValueError, match="does not remember how it was pruned"):
-        again.support(DATA.X, n_resamples=2)
+    for path in (again, again.rooted(node="T2"), again.prune()):
+        with pytest.raises(ValueError, match="does not remember how it was pruned"):
+            path.support(DATA.X, n_resamples=2)
 
 
 def wrong(**changes):

@@ -14,12 +14,12 @@ from scipy import sparse
 
 from .. import __version__, estimators
 from .._compat import import_pandas, validate_parameter_constraints
+from .._messages import listed
 from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
 from ..trajectory import Trajectory
-from ..trajectory.checks import listed
 from ..workflow import Workflow, column, frame_of, learn_workflow
 from .arguments import PARAMETERS
 from .console import Console, Failure, Usage

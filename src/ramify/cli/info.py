@@ -6,8 +6,8 @@ from typing import Any
 
 from scipy import sparse
 
+from .._messages import listed
 from ..io import missing_by_column, read_table
-from ..trajectory.checks import listed
 from .console import Console
 from .fit import STEPS, reading_of
 from .results import MODEL, RUN

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from .._compat import import_pandas
+from .._messages import listed
 from .._typing import Matrix
 from ..io import Table, file_hash, read_table
 from ..plotting import (
@@ -22,7 +23,6 @@ from ..plotting import (
     plot_uncertainty,
 )
 from ..trajectory import Trajectory
-from ..trajectory.checks import listed
 from ..workflow import Workflow, column, columns, rows_of_table, start_of
 from .console import Console, Failure, Usage
 from .pictures import COMPUTED, PANEL, colored_panels, save_figure

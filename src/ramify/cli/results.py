@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._compat import import_extra, import_pandas
-from ..trajectory.checks import listed
+from .._messages import listed
 from .console import Failure, Usage, as_json
 
 RUN = "run.json"

@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from .._compat import import_pandas
+from .._messages import listed
 from ..metrics import loo_1nn
-from ..trajectory.checks import listed
 from .console import Console, Failure
 from .results import Result, read_result, read_samples
 

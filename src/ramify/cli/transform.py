@@ -25,6 +25,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         use_rep=options.use_rep or usual.get("use_rep"),
         layer=options.layer or usual.get("layer"),
         features=model.features,
+        exclude=model.preparation.adjust or (),
     )
     remedy = "fill them in, or run ramify fit with --impute median or --impute drop"
     check_missing(table, model.preparation, remedy)

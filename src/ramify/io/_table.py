@@ -4,7 +4,7 @@ import difflib
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
+from .._messages import listed
 from .._typing import Matrix
 
 # No lossless codec that these formats use packs real data tighter than deflate's limit of 1032.
@@ -172,21 +173,8 @@ def check_unique(names: Sequence[str], what: str, remedy: str) -> None:
         seen.add(name)
     are = "is" if len(repeated) == 1 else "are"
     raise InputError(
-        f"{what} must be unique, but {listed(list(repeated))} {are} repeated; {remedy}."
+        f"{what} must be unique, but {listed(map(repr, repeated), 5)} {are} repeated; {remedy}."
     )
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """The first few names, quoted.
-
-    Examples
-    --------
-    >>> from ramify.io._table import listed
-    >>> listed(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def check_known(
@@ -197,10 +185,33 @@ def check_known(
     for name in names:
         if name not in present:
             close = difflib.get_close_matches(str(name), known, n=3)
-            hint = f"did you mean {listed(close)}?" if close else f"it has {listed(known, 10)}."
+            hint = (
+                f"did you mean {listed(map(repr, close))}?"
+                if close
+                else f"it has {listed(map(repr, known), 10)}."
+            )
             raise InputError(
                 f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
             )
+
+
+def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> None:
+    """Features that are asked for must be there as numbers."""
+    present = set(found)
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
+            f"{listed(map(repr, missing), 10)}; add them."
+        )
+
+
+def keep_features(table: Table, wanted: Sequence[str]) -> Table:
+    """The table with these features only, in its own order."""
+    check_features(table.features, wanted, table.source)
+    chosen = set(wanted)
+    columns = [j for j, name in enumerate(table.features) if name in chosen]
+    return replace(table, X=table.X[:, columns], features=[table.features[j] for j in columns])
 
 
 def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
@@ -263,8 +274,9 @@ def move_to_annotations(
     frame = pandas_for_tables().DataFrame(
         values, columns=[features[j] for j in out], index=annotations.index
     )
+    # A gene may be called as a column of obs, which is then the one that is meant.
     clash = [name for name in frame.columns if name in annotations.columns]
-    annotations = annotations.drop(columns=clash).join(frame)
+    annotations = annotations.join(frame.drop(columns=clash))
     return X[:, kept], [features[j] for j in kept], annotations
 
 
@@ -287,7 +299,7 @@ def check_no_infinity(
         rows, columns = np.nonzero(np.isinf(X))
     names = [features[j] for j in np.unique(columns)]
     raise InputError(
-        f"{source} has infinite values in {listed(names)}, the first for sample "
+        f"{source} has infinite values in {listed(map(repr, names), 5)}, the first for sample "
         f"{samples[rows[0]]!r}; replace them by numbers, or leave the cells empty."
     )
 

@@ -78,13 +78,13 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
     features, samples = rest.pop("features", None), rest.pop("samples", None)
-    rows = X.shape[:1]
+    n_rows = len(X) if X.ndim else 0
     annotations = {
-        "label" if name == "y" else name: values
+        "label" if name == "y" and "label" not in rest else name: values
         for name, values in rest.items()
-        if values.shape == rows
+        if values.shape == (n_rows,) and values.dtype.kind != "V"
     }
-    frame = pandas_for_tables().DataFrame(annotations, index=range(*rows))
+    frame = pandas_for_tables().DataFrame(annotations, index=range(n_rows))
     return make_table(X, features, samples, frame, str(path), exclude=exclude, id=id)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from ._table import (
     InputError,
     Table,
+    check_features,
     check_known,
     check_unique,
     id_names,
-    listed,
     make_table,
     pandas_for_tables,
 )
@@ -74,12 +74,17 @@ def table_from_frame(
     id = default_id(frame) if id is None else id
     samples = None if id is None else id_names(frame.pop(id), id, source)
     left_out = set(exclude) if features is None else set(frame.columns) - set(features)
+    if samples is None and features is None and has_names_first(frame):
+        left_out.add(frame.columns[0])  # of several rows each, such as visits of a patient
     found: list[str] = []
     annotations: list[str] = []
     converted: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if name in left_out:
             annotations.append(name)
+            if name in exclude:
+                kept[name] = numbers_or_text(frame[name], source, typed=typed)
         elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
             found.append(name)
         elif (numbers := as_numbers(frame[name], source, typed=typed)) is not None:
@@ -87,13 +92,7 @@ def table_from_frame(
             converted[name] = numbers
         else:
             annotations.append(name)
-    present = set(found)
-    missing = [name for name in features or () if name not in present]
-    if missing:
-        raise InputError(
-            f"{source} lacks {len(missing)} of {len(features or ())} features as columns of "
-            f"numbers: {listed(missing, 10)}; add them."
-        )
+    check_features(found, features or (), source)
     if not found:
         raise InputError(
             f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
@@ -110,7 +109,7 @@ def table_from_frame(
         for name, numbers in converted.items():
             joined[:, position[name]] = numbers
         X = joined
-    return make_table(X, found, samples, frame[annotations], source)
+    return make_table(X, found, samples, frame[annotations].assign(**kept), source)
 
 
 def is_unnamed(name: str) -> bool:
@@ -119,25 +118,30 @@ def is_unnamed(name: str) -> bool:
 
 
 def default_id(frame: Any) -> str | None:
-    """The first column, if it has no name or one like "patient" and tells samples apart.
+    """The first column, if it has no name, or holds names that tell samples apart."""
+    if frame.shape[1] == 0:
+        return None
+    name = str(frame.columns[0])
+    if is_unnamed(name):
+        return name
+    column = frame[name]
+    tells_apart = has_names_first(frame) and column.notna().all() and column.is_unique
+    return name if tells_apart else None
+
+
+def has_names_first(frame: Any) -> bool:
+    """Whether the first column is called like "patient" and holds words or whole numbers.
 
     Measurements with a fraction are no names, whatever the column is called.
     """
-    if frame.shape[1] == 0:
-        return None
-    name = frame.columns[0]
-    if is_unnamed(name):
-        return str(name)
-    if not ID_NAME.fullmatch(name.lower()):
-        return None
-    column, pandas = frame[name], pandas_for_tables()
+    if frame.shape[1] == 0 or not ID_NAME.fullmatch(frame.columns[0].lower()):
+        return False
+    pandas = pandas_for_tables()
+    column = frame[frame.columns[0]].dropna()
     if pandas.api.types.infer_dtype(column) not in ("string", "integer"):
-        return None
-    if column.isna().any() or not column.is_unique:
-        return None
+        return False
     numbers = pandas.to_numeric(column, errors="coerce").to_numpy(float)
-    fractions = np.isfinite(numbers).all() and (numbers != np.round(numbers)).any()
-    return None if fractions else str(name)
+    return not (np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())
 
 
 def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
@@ -155,6 +159,20 @@ def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
     if isinstance(column.dtype, pandas_for_tables().CategoricalDtype):
         return None
     return text_as_numbers(column, source, typed=typed)
+
+
+def numbers_or_text(column: Any, source: str, *, typed: bool) -> Any:
+    """A column that is no feature: among numbers "unknown" is a gap, as it is in features.
+
+    What is adjusted for would otherwise have a level for each number.
+    """
+    if pandas_for_tables().api.types.is_numeric_dtype(column.dtype):
+        return column
+    try:
+        numbers = as_numbers(column, source, typed=typed)
+    except InputError:
+        return column
+    return column if numbers is None else numbers
 
 
 def text_as_numbers(column: Any, source: str, *, typed: bool) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 
 from scipy.io import mminfo, mmread
 
-from ._table import InputError, Table, check_stored, listed, make_table, unique_names
+from .._messages import listed
+from ._table import InputError, Table, check_stored, make_table, unique_names
 from .text_tables import records
 
 # The shortest entry is "1 1" and a line end.
@@ -56,7 +57,7 @@ def find_matrix(folder: Path) -> Path:
             "pass a file, or a folder with matrix.mtx, barcodes.tsv and features.tsv."
         )
     if len(found) > 1:
-        names = listed([p.name for p in found])
+        names = listed((repr(p.name) for p in found), 5)
         raise InputError(f"{folder} has {len(found)} matrices ({names}); pass one of the files.")
     return found[0]
 

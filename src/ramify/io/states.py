@@ -124,7 +124,9 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     ramify.io.states.ModelFileError: ...table.csv is no model file; pass a file that `save` wrote.
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist; check its name and folder.")
+    if not path.is_file():
         raise ModelFileError(f"{path} is no file; pass a file that `save` wrote.")
     with path.open("rb") as file:
         try:

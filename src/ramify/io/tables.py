@@ -1,18 +1,19 @@
 """A table from a file of any of the supported formats."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
-from ._table import InputError, Table, check_path
+from ._table import InputError, Table, check_path, keep_features
 from .anndata_files import is_zarr, read_anndata_table
 from .binary_tables import read_npy, read_npz, read_parquet
 from .matrix_market import read_matrix_market
 from .text_tables import read_text_table
 
-READERS = {
+READERS: dict[str, Callable[..., Table]] = {
     ".csv": read_text_table,
     ".tsv": read_text_table,
     ".txt": read_text_table,
@@ -51,12 +52,13 @@ def read_table(
         The column (for AnnData: of obs) with the names of the samples. By default the first
         column of a text or Parquet file, if it has no name or one like "id", "sample", "cell",
         "barcode" or "patient" and holds different words or whole numbers; else row numbers
-        from 0.
+        from 0. Such a column with repeats, as of several visits, is an annotation.
     exclude : sequence of str, default=()
         Columns that are no features; they become annotations.
     features : sequence of str, default=None
-        For text and Parquet: the columns that are features, as those of an earlier table; all
-        others become annotations, whatever they hold.
+        The columns that are features, as those of an earlier table. All others of a text or
+        Parquet file become annotations, whatever they hold; those of the other formats, which may
+        be many thousands, are left out unless ``exclude`` names them.
     use_rep : str, default=None
         For AnnData: the representation in obsm to read in place of X, such as "X_pca".
     layer : str, default=None
@@ -87,8 +89,20 @@ def read_table(
     """
     path = check_path(path)
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
+    reader = find_reader(path, use_rep, layer)
+    if reader in FRAMES:
+        return reader(path, id=id, exclude=exclude, features=features)
+    if reader is read_anndata_table:
+        table = reader(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
+    else:
+        table = reader(path, id=id, exclude=exclude)
+    return table if features is None else keep_features(table, features)
+
+
+def find_reader(path: Path, use_rep: str | None, layer: str | None) -> Callable[..., Table]:
+    """What reads a file of this name."""
     if path.name.lower().endswith(ANNDATA) or is_zarr(path):
-        return read_anndata_table(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
+        return read_anndata_table
     for name, value in (("use_rep", use_rep), ("layer", layer)):
         if value is not None:
             raise InputError(
@@ -96,11 +110,10 @@ def read_table(
                 f"leave {name} out."
             )
     if path.is_dir():
-        return read_matrix_market(path, id=id, exclude=exclude)
+        return read_matrix_market
     for suffix, reader in READERS.items():
         if path.name.lower().endswith(suffix):
-            given = {"features": features} if reader in FRAMES else {}
-            return reader(path, id=id, exclude=exclude, **given)
+            return reader
     raise InputError(
         f"the name of {path} tells no known format; it must end in "
         f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics."

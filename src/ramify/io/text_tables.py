@@ -80,14 +80,19 @@ def text_columns(names: Sequence[str], id: str | None) -> list[int]:
 
 def open_text(path: Path) -> TextIO:
     """The file as text, unpacked."""
-    if path.suffix == ".gz":
+    if is_packed(path):
         return cast(TextIO, gzip.open(path, "rt", encoding="utf-8-sig", newline=""))
     return path.open(encoding="utf-8-sig", newline="")
 
 
 def open_bytes(path: Path) -> Any:
     """The file as bytes, unpacked."""
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    return gzip.open(path, "rb") if is_packed(path) else path.open("rb")
+
+
+def is_packed(path: Path) -> bool:
+    """Whether the name says that the file is gzipped."""
+    return path.suffix.lower() == ".gz"
 
 
 def check_encoding(path: Path) -> None:
@@ -162,10 +167,9 @@ def sniff(path: Path) -> tuple[list[str], str, str]:
 
 def choose_separator(path: Path) -> str:
     """The separator of the file's name, unless the header has another one in its place."""
-    suffix = next(s for s in reversed(path.suffixes) if s != ".gz").lower()
-    usual = SEPARATORS[suffix]
+    usual = SEPARATORS[path.suffixes[-2 if is_packed(path) else -1].lower()]
     width = {}
-    for separator in (usual, *{",", ";", "\t"} - {usual}):
+    for separator in (",", ";", "\t"):
         width[separator] = len(next(records(path, separator))[1])
     return usual if width[usual] > 1 else max(width, key=lambda separator: width[separator])
 

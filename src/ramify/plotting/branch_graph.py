@@ -8,8 +8,9 @@ from matplotlib.colors import to_rgba
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 
+from .._messages import listed
 from .._typing import Floats
-from ..trajectory.checks import check_order, listed
+from ..trajectory.checks import check_order
 from ..trajectory.layout import graph_in_space, stepwise_graph
 from .branches import check_path, coloring_of, halo, name_milestones, names_of_roots
 from .coloring import MISSING
@@ -30,6 +31,7 @@ def plot_branch_graph(
     *,
     labels: Any = None,
     label_name: str | None = None,
+    palette: Any = None,
     support: Any = None,
     layout: str = "tree",
     legend: str = "auto",
@@ -49,6 +51,8 @@ def plot_branch_graph(
         branches, if there are no more than 16.
     label_name : str or None, default=None
         What the labels are; None: the name of a pandas Series.
+    palette : dict, sequence of colours or None, default=None
+        Colours of the labels, or of the branches.
     support : Support or None, default=None
         What ``path.support`` returned: lines are the wider the more often their branch was found
         again, and the part of the resamples is written below the number of samples.
@@ -88,11 +92,16 @@ def plot_branch_graph(
         )
     strength = None if support is None else check_support(path, support)
     if labels is None:
-        coloring = coloring_of(path)
+        coloring = coloring_of(path, palette=palette)
     else:
         check_order(labels, path.names_, "labels")
         coloring = resolve_color(
-            labels, len(path.names_), name=label_name, kind="category", parameter="labels"
+            labels,
+            len(path.names_),
+            name=label_name,
+            kind="category",
+            palette=palette,
+            parameter="labels",
         )
     found = stepwise_graph(path) if layout == "tree" else graph_in_space(path)
     spots = np.vstack([found.milestones, found.branches, found.curves.reshape(-1, 2)])

@@ -23,7 +23,9 @@ def check_path(path: Any) -> None:
         )
 
 
-def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> Coloring:
+def coloring_of(
+    path: Any, color: Any = None, color_name: str | None = None, palette: Any = None
+) -> Coloring:
     """What samples of a trajectory are coloured by.
 
     Parameters
@@ -32,6 +34,7 @@ def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> 
     color : sequence of length n_samples, column of ``samples_``, a colour, or None, default=None
         None: the branch or, of more than 16 branches, nothing.
     color_name : str or None, default=None
+    palette : dict, sequence of colours or None, default=None
 
     Examples
     --------
@@ -46,7 +49,7 @@ def coloring_of(path: Any, color: Any = None, color_name: str | None = None) -> 
         # Where branches are too many for colours, their places tell them apart.
         color = "branch" if len(path.branch_table_) <= MOST_CATEGORIES else PALETTE[0]
     values = values_of(path, color)
-    return resolve_color(values, len(path.names_), name=color_name)
+    return resolve_color(values, len(path.names_), name=color_name, palette=palette)
 
 
 def branch_coloring(path: Any, rows: Ints | None = None) -> Coloring:

@@ -10,6 +10,7 @@ from matplotlib import colormaps
 from matplotlib.colors import CenteredNorm, Normalize, is_color_like, to_rgba, to_rgba_array
 
 from .._typing import Floats
+from ..preparation.covariates import as_text, is_missing
 
 # Okabe and Ito's colours; black is the last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -220,19 +221,6 @@ def are_numbers(values: Any) -> bool:
     )
 
 
-def is_missing(values: Any) -> Any:
-    """Which values of an array are None, NaN, NaT or NA."""
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    # NA of pandas is neither equal nor unequal to anything, NaN unequal to itself.
-    return np.array(
-        [v is None or type(v).__name__ in {"NAType", "NaTType"} or bool(v != v) for v in values],
-        dtype=bool,
-    )
-
-
 def numbers(values: Any, name: str, cmap: Any, center: float | None, parameter: str) -> Coloring:
     """Numbers from the least to the greatest; infinite ones are as the ends."""
     try:
@@ -301,12 +289,6 @@ def as_texts(values: list[Any]) -> list[str]:
         names = {value: as_text(value) for value in set(values)}  # few of many
         return [names[value] for value in values]
     return [as_text(value) for value in values]
-
-
-def as_text(value: Any) -> str:
-    """The name of one category."""
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
 
 
 def declared_categories(color: Any) -> Any:

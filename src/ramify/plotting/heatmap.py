@@ -3,13 +3,12 @@
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
 from ..trajectory.ways import WayTrends, trends_along
 from .branches import branch_colors, check_path
-from .coloring import DIVERGING, MISSING, SEQUENTIAL
+from .coloring import DIVERGING, MISSING, SEQUENTIAL, named_map
 from .points import inches
 from .style import color_bar, new_axes, plain
 
@@ -109,10 +108,7 @@ def plot_heatmap(
 
 def color_scale(values: Any, standardize: bool, cmap: Any) -> tuple[Any, Any]:
     """From values to colours, with zero in the middle of standardised ones."""
-    try:
-        scale = colormaps.get_cmap(cmap or (DIVERGING if standardize else SEQUENTIAL))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cmap={cmap!r} is not a colour map of matplotlib's.") from error
+    scale = named_map(cmap or (DIVERGING if standardize else SEQUENTIAL))
     known = values[np.isfinite(values)]
     if standardize:
         norm = Normalize(-MOST_Z, MOST_Z)

@@ -20,6 +20,7 @@ def plot_layout(
     *,
     color: Any = None,
     color_name: str | None = None,
+    palette: Any = None,
     legend: str = "auto",
     ax: Any = None,
 ) -> Any:
@@ -40,6 +41,8 @@ def plot_layout(
         branch or, of more than 16 branches, nothing.
     color_name : str or None, default=None
         What the values are; None: the name of a pandas Series.
+    palette : dict, sequence of colours or None, default=None
+        Colours of the categories.
     legend : {"auto", "outside", "inside", "none"}, default="auto"
         Where the legend is.
     ax : matplotlib Axes or None, default=None
@@ -64,7 +67,7 @@ def plot_layout(
     """
     check_path(path)
     check_legend(legend)
-    coloring = coloring_of(path, color, color_name)
+    coloring = coloring_of(path, color, color_name, palette)
     found = tree_layout(path)
     height = found.room[:, 1].max()
     ax = new_axes(ax, figsize=(7.0, float(np.clip(1.2 + 0.42 * height, 2.5, 10.0))))

@@ -8,10 +8,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import import_pandas
+from .._messages import listed
 from .._typing import Floats, Ints
 from ..model_selection import check_learner
 from ..trajectory import Trajectory
-from ..trajectory.checks import check_geometry, check_order, check_positions, listed
+from ..trajectory.checks import check_geometry, check_order, check_positions
 
 
 class Scene(NamedTuple):

@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
+from .._messages import listed
 from .._typing import Floats, Ints
-from ..trajectory.checks import check_order, listed
+from ..trajectory.checks import check_order
 from ..trajectory.features import check_features, choose_features
 from ..trajectory.ways import way_to
 from .branches import branch_coloring, branch_colors, check_path, halo

@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgba
 from scipy import stats
 
 from .._typing import Floats, Ints
+from .._validation import check_count
 from ..trajectory import Trajectory
 from ..trajectory.support import Support
 from .coloring import PALETTE
@@ -177,8 +178,7 @@ def ellipses(draws: Floats, level: float) -> tuple[Floats, Floats, Floats]:
 def chosen_rows(samples: Any, max_samples: int, n_samples: int) -> Ints:
     """The rows that are asked for, or some at random."""
     if samples is None:
-        if max_samples < 1:
-            raise ValueError(f"max_samples={max_samples!r} must be at least 1.")
+        check_count(max_samples, "max_samples")
         if n_samples <= max_samples:
             return np.arange(n_samples)
         return np.sort(np.random.default_rng(0).choice(n_samples, max_samples, replace=False))

@@ -66,7 +66,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Names of covariates. Numbers are taken as they are; truth values, categories and text as
         indicators of every level but a reference: the first category that occurs of a pandas
         categorical, the first in alphabetical order otherwise (False before True). Covariates that
-        depend on one another are no obstacle. A feature that they determine becomes constant.
+        depend on one another are no obstacle. Text of which most is numbers is an error. A feature
+        that they determine becomes constant.
     standardize : bool, default=False
         Subtract the mean and divide by the standard deviation (of N, not N − 1). A feature that
         was constant in training becomes 0, in every later table as well. Sparse data are not

@@ -62,8 +62,8 @@ def choose_levels(column: Any, name: str) -> Levels:
     """
     categories = getattr(getattr(column, "cat", column), "categories", None)
     if categories is not None:
-        seen = {_text(value) for value in _values(column)}
-        return [text for text in map(_text, categories) if text in seen]
+        seen = {as_text(value) for value in _values(column)}
+        return [text for text in map(as_text, categories) if text in seen]
     values = _values(column)
     if values.dtype.kind in "iuf":
         return None
@@ -82,7 +82,27 @@ def choose_levels(column: Any, name: str) -> Levels:
         )
     if all(isinstance(v, Number) and not isinstance(v, bool) for v in found):
         return None
-    return sorted({_text(value) for value in found})
+    check_words([value for value in found if isinstance(value, str)], name)
+    return sorted({as_text(value) for value in found})
+
+
+def check_words(texts: list[str], name: str) -> None:
+    """Text of which most is numbers, "71" and "<30", was not meant as a level for each."""
+    words = [text for text in texts if not _is_number(text)]
+    if 0 < len(words) < len(texts) / 2:
+        raise ValueError(
+            f"covariate {name!r} seems to hold numbers, but {len(words)} of {len(texts)} values "
+            f"are none, the first {words[0]!r}; replace these by numbers, or name all levels by "
+            "words, as 'grade 1'."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def encode(column: Any, levels: Levels, name: str) -> Floats:
@@ -100,7 +120,7 @@ def encode(column: Any, levels: Levels, name: str) -> Floats:
     if levels is None:
         return _numbers(values, name)[:, np.newaxis]
     number = {level: k for k, level in enumerate(levels)}
-    texts = [_text(value) for value in values]
+    texts = [as_text(value) for value in values]
     unknown = next((text for text in texts if text not in number), None)
     if unknown is not None:
         raise ValueError(
@@ -173,13 +193,20 @@ def _values(column: Any) -> Any:
 
 
 def _is_unknown(value: Any) -> bool:
+    # NA of pandas is neither equal nor unequal to anything, NaN unequal to itself.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """The name of a level; a whole number has the same as integer and as float.
 
-    Missing values became floats where the same column was of integers elsewhere.
+    Where a value was missing, the other integers of a column became floats.
+
+    Examples
+    --------
+    >>> from ramify.preparation.covariates import as_text
+    >>> as_text(2.0), as_text(2), as_text(2.5)
+    ('2', '2', '2.5')
     """
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._messages import listed
 from .._typing import Bools, Ints, Matrix
 from .._validation import check_numbers, remedies
 from .covariates import column_names, is_missing
@@ -35,7 +36,7 @@ def columns_by_name(X: Any, names: Any) -> Any:
     if missing:
         raise ValueError(
             f"X lacks {len(missing)} of the {len(names)} columns that were there in fit: "
-            f"{shortened(map(repr, missing))}; add them, or name them as in fit."
+            f"{listed(map(repr, missing), N_NAMED)}; add them, or name them as in fit."
         )
     return X[names]
 
@@ -80,7 +81,7 @@ def check_none_missing(X: Matrix, names: Any, remedy: str) -> None:
     if len(columns) == 0:
         return
     columns = columns[np.argsort(-counts[columns], kind="stable")]
-    told = shortened(f"{column_label(names, j)}: {counts[j]:,}" for j in columns)
+    told = listed((f"{column_label(names, j)}: {counts[j]:,}" for j in columns), N_NAMED)
     raise ValueError(
         f"X has {counts.sum():,} missing values (NaN) in {len(columns):,} of {X.shape[1]:,} "
         f"columns ({told}), but every value must be known; {remedy}."
@@ -97,20 +98,6 @@ def column_label(names: Any, j: Any) -> str:
     ("'bmi'", 'column 1')
     """
     return f"column {j}" if names is None else repr(str(names[j]))
-
-
-def shortened(values: Any) -> str:
-    """The first few, and how many more there are.
-
-    Examples
-    --------
-    >>> from ramify.preparation.given import shortened
-    >>> shortened("abcdefgh")
-    'a, b, c, d, e and 3 more'
-    """
-    values = list(values)
-    rest = f" and {len(values) - N_NAMED} more" if len(values) > N_NAMED else ""
-    return ", ".join(values[:N_NAMED]) + rest
 
 
 def complete_rows(X: Any, covariates: Any = None) -> Bools:

@@ -7,12 +7,13 @@ from scipy import sparse
 from sklearn.impute import SimpleImputer
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from .._messages import listed
 from .._typing import Floats, Matrix
 from .._validation import check_finite
 from ..linalg import column_signs, complete_basis, largest_eigenpairs
 from ..rows import CentredRows
 from ..solvers.pca import RANK_RTOL, principal_axes
-from .given import column_label, missing_counts, shortened
+from .given import N_NAMED, column_label, missing_counts
 from .products import centred_product
 
 # A spread below this part of the largest value is rounding.
@@ -40,7 +41,7 @@ class Medians(NamedTuple):
         """Medians of the known values; of a sparse matrix, with its zeros."""
         empty = np.flatnonzero(missing_counts(X) == X.shape[0])
         if len(empty):
-            told = shortened(column_label(names, j) for j in empty)
+            told = listed((column_label(names, j) for j in empty), N_NAMED)
             raise ValueError(
                 f"impute='median' needs a known value in every column, but X has none in "
                 f"{len(empty)} ({told}); leave such columns out."

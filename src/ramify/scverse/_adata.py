@@ -1,6 +1,7 @@
 """What is read from an AnnData object, checked, and how results get into it."""
 
 from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
+from .._messages import listed
 from .._typing import Matrix
-from ..trajectory.checks import listed
 
 
 def check_adata(adata: Any, name: str = "adata") -> None:
@@ -119,7 +120,7 @@ def column_of(adata: Any, column: Any, name: str) -> Any:
     if column not in adata.obs:
         raise ValueError(
             f"{name} names {column!r}, which is no column of adata.obs; columns are "
-            f"{listed(map(repr, adata.obs.columns)) or 'missing'}."
+            f"{listed(map(repr, adata.obs.columns)) or 'missing'}; choose one of these."
         )
     return adata.obs[column]
 
@@ -141,7 +142,7 @@ def write(adata: Any, results: Results, copy: bool) -> Any:
     """Write all of it, into a copy if wanted; None otherwise.
 
     Whole tables are replaced, which turns a view into an object of its own before anything is
-    written.
+    written. A copy shares no array with the original.
     """
     target = adata.copy() if copy else adata
     target.obs = replaced(target.obs, results.obs, results.stale_obs)
@@ -152,7 +153,7 @@ def write(adata: Any, results: Results, copy: bool) -> Any:
     for name in results.stale_uns:
         target.uns.pop(name, None)
     for name, value in results.uns.items():
-        target.uns[name] = value
+        target.uns[name] = deepcopy(value) if copy else value
     return target if copy else None
 
 

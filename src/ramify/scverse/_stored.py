@@ -8,11 +8,13 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_pandas
+from .._messages import listed
 from ..estimators._files import estimator_from_state
 from ..io import Unsound
 from ..trajectory import Trajectory
-from ..trajectory.checks import listed
+from ..trajectory.models import data_scale
 from ..trajectory.support import Support
+from ._adata import column_of
 from ._keys import PLACED, UNS, keys_of
 
 METHODS = ("ddrtree", "drtree", "spl")
@@ -111,10 +113,7 @@ def cells(adata: Any, key: str) -> Any:
 
 def in_units_of_data(model: Any, embedding: Any) -> Any:
     """Coordinates in the learned space; SPL's, the posterior mean, as those of the skeleton."""
-    if getattr(model, "skeleton_", None) is None or model.gamma_ == 0:
-        return embedding
-    longer = embedding.astype(np.float64) * (model.gamma_ + 1) / model.gamma_
-    return longer.astype(embedding.dtype)
+    return (embedding.astype(np.float64) * data_scale(model)).astype(embedding.dtype)
 
 
 def stored_model(adata: Any, key: str) -> Any:
@@ -205,7 +204,7 @@ def follow(adata: Any, trajectory: Trajectory, steps: Any) -> Trajectory:
     """What the steps make of a trajectory."""
     for call, given in steps:
         if call == "rooted" and "labels" in given:
-            given = {**given, "labels": adata.obs[given["labels"]]}
+            given = {**given, "labels": column_of(adata, given["labels"], "The stored root")}
         trajectory = getattr(trajectory, call)(**given)
     return trajectory
 

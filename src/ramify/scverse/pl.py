@@ -2,12 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
-from .._compat import import_extra, import_pandas
-from ..trajectory.checks import listed
-from ._adata import check_adata, column_of, gene_values
+from .._compat import import_extra
+from ._adata import check_adata, column_of
 from ._keys import UNS
+from ._shown import chosen_genes, color_values, colors_of
 from ._stored import find_key, present_keys, stored_model, stored_support, stored_trajectory
 
 import_extra("matplotlib", "ramify.pl", "anndata")
@@ -43,7 +41,8 @@ def embedding(
     adata : AnnData
         With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
     color : str or None, default=None
-        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph.
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph. Categories have
+        the colours of scanpy's pictures, ``uns["{color}_colors"]``, if these are there.
     key : str or None, default=None
         Name of the results; None: the only ones.
     layer, use_raw
@@ -74,6 +73,7 @@ def embedding(
     if "axis_names" not in options:
         columns = options.get("components") or range(options.get("dims", 2))
         options["axis_names"] = [f"{key} {column + 1}" for column in columns]
+    options.setdefault("palette", colors_of(adata, values))
     return plotting.plot_embedding(path, color=values, **options)
 
 
@@ -97,7 +97,7 @@ def tree(
     key, layer, use_raw
         As for `embedding`.
     **options
-        Of `ramify.plotting.plot_layout`: legend, ax, …
+        Of `ramify.plotting.plot_layout`: palette, legend, ax, …
 
     Returns
     -------
@@ -120,6 +120,7 @@ def tree(
     """
     key, path = _trajectory(adata, key)
     values = color_values(adata, color, key, layer, use_raw)
+    options.setdefault("palette", colors_of(adata, values))
     return plotting.plot_layout(path, color=values, **options)
 
 
@@ -139,7 +140,7 @@ def branches(
     key : str or None, default=None
         Name of the results; None: the only ones.
     **options
-        Of `ramify.plotting.plot_branch_graph`: layout, legend, ax, …
+        Of `ramify.plotting.plot_branch_graph`: layout, palette, legend, ax, …
 
     Returns
     -------
@@ -163,6 +164,7 @@ def branches(
     key, path = _trajectory(adata, key)
     if labels is not None:
         options["labels"] = column_of(adata, labels, "labels")
+        options.setdefault("palette", colors_of(adata, options["labels"]))
     return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
 
 
@@ -402,42 +404,3 @@ def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
     check_adata(adata)
     key = find_key(adata, key)
     return key, stored_trajectory(adata, key)
-
-
-def color_values(adata: Any, color: Any, key: str, layer: str | None, use_raw: bool) -> Any:
-    """What to colour cells by: a column of obs, a gene, or what the trajectory says itself."""
-    if color is None or (color in ("pseudotime", "branch") and color not in adata.obs):
-        return color
-    if not isinstance(color, str):
-        raise TypeError(
-            f"color={color!r} must be the name of a column of adata.obs or of a gene; put other "
-            "values into adata.obs first."
-        )
-    if color in adata.obs:
-        return adata.obs[color]
-    if color not in gene_values(adata, layer, use_raw)[1]:
-        raise ValueError(
-            f"color={color!r} is neither a column of adata.obs nor a gene; columns are "
-            f"{listed(map(repr, adata.obs.columns))}."
-        )
-    column, name = chosen_genes(adata, color, layer, use_raw)
-    return import_pandas().Series(column[:, 0], index=adata.obs_names, name=name[0])
-
-
-def chosen_genes(adata: Any, genes: Any, layer: str | None, use_raw: bool) -> tuple[Any, list[str]]:
-    """Values of some genes, as an array, and their names."""
-    values, known, _ = gene_values(adata, layer, use_raw)
-    names = [genes] if isinstance(genes, str) else list(genes)
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise ValueError(
-            f"genes names {listed(map(repr, missing), most=5)}, but adata has no such genes; they "
-            f"are called as {known[0]!r}."
-        )
-    columns = known.get_indexer_for(names)
-    if len(columns) > len(names):
-        raise ValueError(
-            "Several genes have the same name; call adata.var_names_make_unique() first."
-        )
-    chosen = values[:, columns]
-    return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen), names

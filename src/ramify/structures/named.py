@@ -33,6 +33,11 @@ def as_structure(structure: Any) -> Any:
     Ring()
     """
     if isinstance(structure, str):
+        if structure not in NAMES:
+            raise ValueError(
+                f"structure={structure!r} must be one of {', '.join(map(repr, NAMES))}, a matrix "
+                "or an object of ramify.structures."
+            )
         return NAMES[structure]
     if isinstance(structure, type):
         name = structure.__name__

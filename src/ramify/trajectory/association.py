@@ -8,10 +8,10 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from .._compat import import_pandas
+from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from .._validation import check_count
 from ..graph.placement import Placement
-from .checks import listed
 from .features import check_features, feature_blocks
 from .smoother import diagonalise, hat_values, place_knots, roughness, straight_and_bent
 from .statistics import Columns, FTest, correlations, extremes, nested_test, welch_tests

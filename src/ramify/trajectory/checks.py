@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .._compat import effective_n_jobs
+from .._messages import listed
 from .._typing import Floats, Ints
 from .._validation import check_finite, check_not_huge
 from ..structures.base import graph_of
@@ -176,17 +177,3 @@ def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
             f"{len(names) - 1}."
         )
     return wanted.astype(np.intp)
-
-
-def listed(values: Iterable[Any], most: int = 20) -> str:
-    """A list for a message, with an end.
-
-    Examples
-    --------
-    >>> from ramify.trajectory.checks import listed
-    >>> listed("abcdefg", most=3)
-    'a, b, c and 4 more'
-    """
-    texts = [str(value) for value in values]
-    rest = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + rest

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._messages import listed
 from .._typing import Bools, Floats, Ints, Matrix
 from .._validation import check_not_huge
-from .checks import listed
 
 # Numbers in a dense block of features (8 MiB).
 MAX_BLOCK = 2**20

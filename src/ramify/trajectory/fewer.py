@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from .._messages import listed
 from .._typing import Floats, Ints
 from .._validation import check_count
 from .branches import Branches
-from .checks import check_amount, listed
+from .checks import check_amount
 from .geometry import Geometry, place
 from .pruning import (
     Reduced,

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import listed
 from .._typing import Bools, Floats, Ints
-from .checks import listed
 from .wilson import wilson_interval
 
 # Richness of a label: the lower end of Wilson's interval of this level for its share.

@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING, cast
 
-from .checks import listed
+from .._messages import listed
 
 if TYPE_CHECKING:
     from .core import Trajectory

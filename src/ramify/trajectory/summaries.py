@@ -6,9 +6,9 @@ import numpy as np
 from scipy import stats
 
 from .._compat import import_pandas
+from .._messages import listed
 from .._validation import check_count
 from ..graph.placement import Placement
-from .checks import listed
 from .trends import check_branches, check_level, pseudotimes
 from .wilson import wilson_interval
 

@@ -15,13 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, indexable
 
 from .._compat import effective_n_jobs, import_pandas
+from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from .._validation import check_count, check_samples
 from ..estimators import SPL
 from ..memory import check_memory
 from ..structures import FixedGraph, as_structure
 from .branches import importance
-from .checks import check_order, listed
+from .checks import check_order
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import Trajectory
 from .recipe import Recipe, landmarks
@@ -389,7 +390,8 @@ def check_model(trajectory: Trajectory) -> Any:
             f"The trajectory has {n_samples} samples but its estimator was fitted to {n_fitted}; "
             "make it without points=…, of the samples of the fit."
         )
-    if not trajectory._recipe:
+    # One from a file, also if it was pruned or rooted since.
+    if [call for call, _ in trajectory._recipe[:1]] != ["from_estimator"]:
         raise ValueError(
             "A trajectory from a file does not remember how it was pruned and rooted; call support "
             "before it is saved."

@@ -4,10 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from .._validation import check_count
 from .branches import came_from, importance, leading_branches
-from .checks import check_order, listed
+from .checks import check_order
 from .core import Trajectory
 from .features import check_features, choose_features
 

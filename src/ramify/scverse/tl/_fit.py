@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._messages import listed
 from ...estimators import SPL, DDRTree, DRTree
 from ...estimators._files import estimator_state
 from ...estimators._parameters import parameters_state
 from ...graph import adjacency
-from ...trajectory.checks import listed
+from ...structures import as_structure
 from ...trajectory.models import graph_of_model
 from .._adata import Results, check_adata, check_key, representation, write
 from .._keys import UNS, keys_of
@@ -188,9 +189,9 @@ def spl(
     Writes, with ``key`` for ``key_added``:
 
     - ``obsm["X_{key}"]``: the skeleton, in units of the data;
-    - ``uns[key]``: as `ddrtree`, without "sigma"; "centers" are the cells, "tree" is the structure,
-      and "graph" holds the learned weights between cells. "model" includes a copy of the data, to
-      which new cells are tied.
+    - ``uns[key]``: as `ddrtree`, without "sigma"; "structure" if given; "centers" are the cells,
+      "tree" is the structure, and "graph" holds the learned weights between cells. "model" includes
+      a copy of the data, to which new cells are tied.
 
     What other tools had written under that name is removed.
 
@@ -224,6 +225,8 @@ def _fit(
     model = make_estimator(method, params)
     model.set_params(random_state=as_seed(random_state))
     params = parameters_state(model)  # refuses before the fit what no file can keep
+    if structure is not None:
+        as_structure(structure)  # complains before the fit, too
     model.fit(X)
     nodes, edges, _ = graph_of_model(model, structure)
     embedding = in_units_of_data(model, model.embedding_)
@@ -278,7 +281,7 @@ def make_estimator(method: str, params: dict[str, Any]) -> Any:
     estimator = ESTIMATORS[method]
     known = [name for name in inspect.signature(estimator).parameters if name != "random_state"]
     for name in params:
-        if name not in known and name != "random_state":
+        if name not in known:
             raise TypeError(
                 f"{name!r} is no parameter of {estimator.__name__}; they are {listed(known)}."
             )

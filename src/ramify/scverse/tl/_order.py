@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ..._compat import import_pandas
+from ..._messages import listed
 from ...trajectory import Trajectory
-from ...trajectory.checks import listed
 from .._adata import Results, check_adata, column_of, write
 from .._keys import UNS, keys_of
 from .._stored import (

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._messages import listed
 from ..._typing import Floats, Matrix
-from ...trajectory.checks import listed
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
 from .._stored import find_key, in_units_of_data, stored_model, trajectory_from, without
