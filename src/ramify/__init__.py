@@ -18,12 +18,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, metrics, plotting, preparation, structures, trajectory
+    from . import datasets, metrics, preparation, structures, trajectory
+    from . import plotting as plotting
     from .estimators import SPL, DDRTree, DRTree
     from .loading import load
     from .model_selection import held_out_log_likelihood, select
     from .preparation import Preparation
-    from .scverse import pl, tl
+    from .scverse import pl as pl
+    from .scverse import tl as tl
 
 __version__ = "0.1.0"
 
@@ -37,12 +39,9 @@ __all__ = [
     "held_out_log_likelihood",
     "load",
     "metrics",
-    "pl",
-    "plotting",
     "preparation",
     "select",
     "structures",
-    "tl",
     "trajectory",
 ]
 # Where to find each: imported when it is first used, and scikit-learn with it.
@@ -55,17 +54,18 @@ HOMES = {
     "load": "loading",
     "select": "model_selection",
 }
-MODULES = {"pl": "scverse.pl", "tl": "scverse.tl"}
+# These need extras, so that `from ramify import *` leaves them out.
+EXTRAS = {"pl": "scverse.pl", "plotting": "plotting", "tl": "scverse.tl"}
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for."""
     if name in HOMES:
         return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{MODULES.get(name, name)}")
+    if name in __all__ or name in EXTRAS:
+        return importlib.import_module(f"{__name__}.{EXTRAS.get(name, name)}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *EXTRAS])
