@@ -124,13 +124,37 @@ def test_stages_are_told(frame):
     [
         ({"column": "age", "value": "old"}, "value 'old' in column 'age' must be a number"),
         ({"column": "grade", "value": "3"}, "'grade' is no column of the DataFrame"),
-        ({"column": "site", "value": "z"}, "'z' is none of the labels; they are 'x', 'y'"),
+        (
+            {"column": "site", "value": "z"},
+            "'z' is none of the labels in column 'site'; they are '[xy]', '[xy]'",
+        ),
     ],
     ids=["number", "column", "value"],
 )
 def test_wrong_roots(root, says, frame):
     with pytest.raises(ValueError, match=says):
         learn_workflow(frame, DDRTree(random_state=0), PREPARED, root=root)
+
+
+def test_errors_in_roots_are_told_before_the_fit(frame):
+    told = []
+    with pytest.raises(ValueError, match="sample='Q' is no sample; the names are s0"):
+        learn_workflow(frame, DDRTree(), PREPARED, root={"sample": "Q"}, on_stage=told.append)
+    assert told == ["prepare"]
+
+
+def test_a_root_among_other_labels_is_warned_of():
+    """The label is frequent in the middle of a line of simulated samples, and rare at its ends."""
+    rng = np.random.default_rng(0)
+    time = np.sort(rng.uniform(size=200))
+    X = np.column_stack([10 * time, 0.1 * rng.normal(size=(200, 2))])
+    stage = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
+    stage[[0, 5]] = "I"
+    table = pd.DataFrame(X, columns=list("abc")).assign(stage=stage)
+    root = {"column": "stage", "value": "I"}
+    with pytest.warns(UserWarning, match=r"of the 10 first samples only \d+% have that label"):
+        learn_workflow(table, DDRTree(random_state=0), Preparation(), root=root)
+    learn_workflow(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
 
 
 def test_roots_by_truth(frame):

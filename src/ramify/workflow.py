@@ -18,6 +18,9 @@ from .preparation import Preparation, complete_rows
 from .trajectory import Trajectory
 from .trajectory.state import trajectory_from_state, trajectory_state
 
+# The first samples are this part of them, and at least so many.
+FIRST, LEAST_FIRST = 0.05, 10
+
 
 @dataclass(frozen=True)
 class Workflow:
@@ -188,6 +191,7 @@ def learn_workflow(
     adjusted = set(preparation.adjust or ())
     features = [name for name in table.features if name not in adjusted]
     table = drop_incomplete(table, features, preparation)
+    start = start_of(table, root or {})
     X = preparation.fit_transform(
         named_columns(table, features), covariates=covariates(table, preparation)
     )
@@ -198,7 +202,9 @@ def learn_workflow(
     if prune:
         path = path.prune()
     if root is not None or end is not None:
-        path = path.rooted(**start_of(table, root or {}), end=end)
+        path = path.rooted(**start, end=end)
+    if "labels" in start:
+        check_start(path, **start)
     return Workflow(features, preparation, path, root is not None, reading or {})
 
 
@@ -339,6 +345,10 @@ def rows_of_table(table: Table, keep: Bools) -> Table:
 
 def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
     """A root as arguments of `Trajectory.rooted`."""
+    if "sample" in root and root["sample"] not in table.samples:
+        raise ValueError(
+            f"sample={root['sample']!r} is no sample; the names are {listed(table.samples)}."
+        )
     if "column" not in root:
         return root
     labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
@@ -351,9 +361,32 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
                 f"The root's value {value!r} in column {root['column']!r} must be a number, as all "
                 "values there are."
             ) from error
-        return {"labels": labels.to_numpy(dtype=np.float64), "value": value, "at": at}
-    texts = labels.astype(object).map(str, na_action="ignore")
-    return {"labels": texts.to_numpy(), "value": str(value), "at": at}
+        labels = labels.astype(np.float64)
+    else:
+        labels, value = labels.astype(object).map(str, na_action="ignore"), str(value)
+    if not (labels == value).any():
+        present = [repr(label) for label in labels.dropna().unique()]
+        raise ValueError(
+            f"The root's value {value!r} is none of the labels in column {root['column']!r}; they "
+            f"are {listed(present)}."
+        )
+    return {"labels": labels.to_numpy(), "value": value, "at": at}
+
+
+def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
+    """Warn if most of the samples where time starts have another label."""
+    part = path._parts[path.edges_[path.placement_.edge, 0]]
+    is_there = np.isin(part, path._parts[path._wanted])
+    time = np.where(is_there, path.pseudotime_, np.inf)
+    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), int(is_there.sum()))
+    share = np.mean(labels[np.argsort(time, kind="stable")[:n_first]] == value)
+    if share < 0.5:
+        where = "at all nodes (at='node', --root-at node)" if at == "tip" else "at the picture"
+        warnings.warn(
+            f"Time starts where {value!r} is most frequent, but of the {n_first} first samples "
+            f"only {share:.0%} have that label; look {where}, or name another root.",
+            stacklevel=3,
+        )
 
 
 def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:

@@ -290,7 +290,7 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, ramify):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--root", "stage=never"], "'never' is none of the labels; they are 'early', 'late'"),
+        (["--root", "stage=never"], "'never' is none of the labels in column 'stage'; they are"),
         (["--root", "grade=3"], "'grade' is no column of"),
         (["--root", "T99"], "is no node of the graph; valid are"),
         (["--root", "sample=Q1"], "is no sample; the names are"),

@@ -168,3 +168,16 @@ def test_further_columns_of_arrays_do_not_matter_either(simulated, tmp_path, ram
     places = pd.read_csv(io.StringIO(text), index_col=0)
     embedding = pd.read_csv(out / "embedding.csv", index_col=0)
     np.testing.assert_allclose(places["ddrtree0"], embedding["ddrtree0"], rtol=1e-9)
+
+
+def test_a_cohort_without_the_column_of_names_is_placed_and_told(
+    fitted, simulated, tmp_path, ramify
+):
+    simulated.iloc[:5].drop(columns="patient").to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = ramify("transform", fitted, tmp_path / "new.csv")
+    assert code == 0
+    assert "has no column 'patient' as in the fit; --id names another one." in err
+    assert [line.split(",")[0] for line in text.splitlines()] == ["sample", *"01234"]
+    code, _, err = ramify("transform", fitted, tmp_path / "new.csv", "--id", "case")
+    assert code == 1
+    assert "has no column 'case'" in err

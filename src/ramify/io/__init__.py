@@ -1,6 +1,6 @@
 """Files <-> arrays and names."""
 
-from ._table import InputError, Table
+from ._table import InputError, Table, UnknownNameError
 from .anndata_files import read_anndata
 from .hashing import file_hash
 from .states import ModelFileError, Unsound, read_state, write_state
@@ -11,6 +11,7 @@ __all__ = [
     "InputError",
     "ModelFileError",
     "Table",
+    "UnknownNameError",
     "Unsound",
     "file_hash",
     "missing_by_column",

@@ -31,6 +31,14 @@ class InputError(ValueError):
     """
 
 
+class UnknownNameError(InputError):
+    """A name that the table does not have."""
+
+    def __init__(self, message: str, name: str):
+        super().__init__(message)
+        self.name = name
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     r"""Samples by features, with the names of both and what else is known of the samples.
@@ -190,9 +198,8 @@ def check_known(
                 if close
                 else f"it has {listed(map(repr, known), 10)}."
             )
-            raise InputError(
-                f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
-            )
+            message = f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
+            raise UnknownNameError(message, str(name))
 
 
 def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> None:
