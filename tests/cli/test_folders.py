@@ -4,11 +4,13 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import ramify as package
+from ramify.cli.results import new_folder
 
 from .conftest import read_run
 
@@ -164,3 +166,21 @@ def test_output_that_cannot_be_written_is_one_line(given, fitted):
     assert done.stderr == (
         "ramify info: there is no space left on the disk; free some, or write to another one.\n"
     )
+
+
+def test_a_result_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "run.json").write_text("old")
+    rename = Path.rename
+
+    def refuse(self, target):
+        if self.suffix == ".part":
+            raise OSError("no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OSError, match="no"), new_folder(out, force=True) as folder:
+        (folder / "run.json").write_text("new")
+    assert (out / "run.json").read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -10,16 +10,8 @@ from typing import Any
 from .arguments import build_parser
 from .console import Console, Failure, Usage
 
-# The module that runs each command; imported when it is asked for, so that help comes at once.
-COMMANDS = {
-    "fit": "fit",
-    "transform": "transform",
-    "plot": "plot",
-    "score": "score",
-    "info": "info",
-    "demo": "demo",
-    "completion": "completion",
-}
+# Each is run by the module of its name, imported then, so that help comes at once.
+COMMANDS = ("fit", "transform", "plot", "score", "info", "demo", "completion")
 # `kill` and a closed terminal end a command as Ctrl-C does, unless nohup or the shell forbid it.
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -50,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with console.warnings():
             if options.command != "completion":
                 require(options.command)
-            module = importlib.import_module(f".{COMMANDS[options.command]}", __package__)
+            module = importlib.import_module(f".{options.command}", __package__)
             module.run(options, console)
         sys.stdout.flush()  # here, where a full disk or a closed pipe is still understood
     except Usage as error:

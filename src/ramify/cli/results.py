@@ -93,9 +93,9 @@ def new_folder(out: Path, *, force: bool) -> Iterator[Path]:
                 aside.rename(out)
             except BaseException:
                 (old / "out").rename(out)
+                old.rmdir()
                 raise
-            finally:
-                shutil.rmtree(old)
+            shutil.rmtree(old)
         else:
             aside.rename(out)
     finally:
