@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -169,6 +170,13 @@ def test_roots_by_truth(frame):
 def test_arrays_have_no_names(frame):
     with pytest.raises(TypeError, match="must be a pandas DataFrame, whose columns have names"):
         learn_workflow(frame.to_numpy(), DDRTree(), PREPARED)
+
+
+def test_polars_tables(frame):
+    made = learn_workflow(pl.from_pandas(frame), DDRTree(random_state=0), PREPARED)
+    expected = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    new = frame.assign(a=frame["a"] * 1.01)
+    np.testing.assert_array_equal(made.transform(pl.from_pandas(new)), expected.transform(new))
 
 
 def test_lacking_features_are_listed(frame):

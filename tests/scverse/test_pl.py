@@ -164,11 +164,25 @@ def test_subsets_and_placed_cells_can_be_drawn(cells):
     ramify.pl.tree(new)
 
 
+@pytest.mark.parametrize("draw", [ramify.pl.embedding, ramify.pl.tree], ids=["embedding", "tree"])
+def test_a_list_of_colours_makes_one_picture_each(draw, cells):
+    axes = draw(cells, color=["day", "gene 1", "pseudotime"])
+    assert axes.shape == (3,)
+    assert len({ax.figure for ax in axes}) == 1
+    assert axes[0].get_legend().get_title().get_text() == "day"
+    again = draw(cells, color=("day",), ax=axes[2])
+    assert again[0] is axes[2]
+
+
 def test_mistakes_are_named(cells):
     with pytest.raises(ValueError, match=r"color='HSC' is neither a column of adata\.obs nor"):
         ramify.pl.embedding(cells, color="HSC")
     with pytest.raises(TypeError, match=r"must be the name of a column of adata\.obs or of a gene"):
-        ramify.pl.tree(cells, color=["day", "gene 1"])
+        ramify.pl.tree(cells, color=3)
+    with pytest.raises(ValueError, match=r"color=\[\] names nothing to colour by"):
+        ramify.pl.embedding(cells, color=[])
+    with pytest.raises(ValueError, match="ax holds 1 Axes for 2 colours; pass one for each"):
+        ramify.pl.tree(cells, color=["day", "gene 1"], ax=ramify.pl.embedding(cells))
     with pytest.raises(ValueError, match="genes names 'GATA1', but adata has no such genes"):
         ramify.pl.trends(cells, "GATA1")
     with pytest.raises(ValueError, match=r"labels names 'type', which is no column of adata\.obs"):

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from .._compat import import_extra
 from ._adata import check_adata, column_of
 from ._keys import UNS
@@ -9,7 +11,12 @@ from ._shown import chosen_genes, color_values, colors_of
 from ._stored import find_key, present_keys, stored_model, stored_support, stored_trajectory
 
 import_extra("matplotlib", "ramify.pl", "anndata")
-from .. import plotting  # noqa: E402  (says first how to get matplotlib)
+import matplotlib.pyplot as plt  # noqa: E402  (the line above says how to get it)
+
+from .. import plotting  # noqa: E402
+
+# As scanpy has them.
+MOST_COLUMNS = 4
 
 __all__ = [
     "adjacency",
@@ -40,9 +47,10 @@ def embedding(
     ----------
     adata : AnnData
         With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
-    color : str or None, default=None
-        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph. Categories have
-        the colours of scanpy's pictures, ``uns["{color}_colors"]``, if these are there.
+    color : str, list of str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; of a list, one
+        picture each. Categories have the colours of scanpy's pictures,
+        ``uns["{color}_colors"]``, if these are there.
     key : str or None, default=None
         Name of the results; None: the only ones.
     layer, use_raw
@@ -52,7 +60,7 @@ def embedding(
 
     Returns
     -------
-    ax : matplotlib Axes
+    ax : matplotlib Axes, or array of them
 
     Examples
     --------
@@ -68,6 +76,9 @@ def embedding(
     'ddrtree 1'
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    if isinstance(color, list | tuple):
+        options |= {"key": key, "layer": layer, "use_raw": use_raw}
+        return _panels(embedding, adata, list(color), **options)
     key, path = _trajectory(adata, key)
     values = color_values(adata, color, key, layer, use_raw)
     if "axis_names" not in options:
@@ -92,8 +103,9 @@ def tree(
     ----------
     adata : AnnData
         With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
-    color : str or None, default=None
-        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; None: the branch.
+    color : str, list of str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; None: the branch;
+        of a list, one picture each.
     key, layer, use_raw
         As for `embedding`.
     **options
@@ -101,7 +113,7 @@ def tree(
 
     Returns
     -------
-    ax : matplotlib Axes
+    ax : matplotlib Axes, or array of them
 
     Examples
     --------
@@ -118,6 +130,9 @@ def tree(
     'pseudotime'
     >>> matplotlib.pyplot.close(ax.figure)
     """
+    if isinstance(color, list | tuple):
+        options |= {"key": key, "layer": layer, "use_raw": use_raw}
+        return _panels(tree, adata, list(color), **options)
     key, path = _trajectory(adata, key)
     values = color_values(adata, color, key, layer, use_raw)
     options.setdefault("palette", colors_of(adata, values))
@@ -398,6 +413,31 @@ def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
         raise KeyError(f"adata.uns[{key!r}] has no support; call ramify.tl.bootstrap(adata) first.")
     result = stored_model(adata, key) if support is None else support
     return plotting.plot_uncertainty(result, **options)
+
+
+def _panels(draw: Any, adata: Any, colors: list[str], ax: Any = None, **options: Any) -> Any:
+    """One picture for each colour, side by side as scanpy draws them."""
+    if not colors:
+        raise ValueError("color=[] names nothing to colour by; name at least one, or leave it out.")
+    if ax is None:
+        n_columns = min(len(colors), MOST_COLUMNS)
+        n_rows = -(-len(colors) // n_columns)
+        size = (5.0 * n_columns, 4.0 * n_rows)
+        figure = plt.figure(figsize=size, layout="constrained")
+        projection = "3d" if options.get("dims", 2) == 3 else None
+        ax = [
+            figure.add_subplot(n_rows, n_columns, k + 1, projection=projection)
+            for k in range(len(colors))
+        ]
+    axes = np.ravel(ax)
+    if len(axes) != len(colors):
+        raise ValueError(
+            f"ax holds {len(axes)} Axes for {len(colors)} colours; pass one for each, or leave ax "
+            "out."
+        )
+    return np.array(
+        [draw(adata, color=c, ax=a, **options) for c, a in zip(colors, axes, strict=True)]
+    )
 
 
 def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
