@@ -158,6 +158,20 @@ def test_a_root_among_other_labels_is_warned_of():
     learn_workflow(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
 
 
+def test_a_rare_label_at_the_root_is_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    time = np.sort(rng.uniform(size=400))
+    X = np.column_stack([10 * time, 0.1 * rng.normal(size=(400, 2))])  # simulated
+    table = pd.DataFrame(X, columns=list("abc")).assign(stage=["I"] * 4 + ["II"] * 396)
+    made = learn_workflow(
+        table,
+        DDRTree(random_state=0),
+        Preparation(),
+        root={"column": "stage", "value": "I"},
+    )
+    assert made.trajectory.pseudotime_[:4].max() < 0.5
+
+
 def test_roots_by_truth(frame):
     table = frame.assign(healthy=frame["a"] > frame["a"].median())
     made = learn_workflow(

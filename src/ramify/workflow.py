@@ -381,7 +381,9 @@ def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
     part = path._parts[path.edges_[path.placement_.edge, 0]]
     is_there = np.isin(part, path._parts[path._wanted])
     time = np.where(is_there, path.pseudotime_, np.inf)
-    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), int(is_there.sum()))
+    # Of a rare label no more can be expected there than there are.
+    n_with_label = int(np.sum(labels[is_there] == value))
+    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), n_with_label)
     share = np.mean(labels[np.argsort(time, kind="stable")[:n_first]] == value)
     if share < 0.5:
         where = "at all nodes (at='node', --root-at node)" if at == "tip" else "at the picture"
