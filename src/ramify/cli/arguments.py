@@ -9,6 +9,24 @@ from typing import Any, NamedTuple, NoReturn
 
 from .. import __version__
 from .console import Usage
+from .texts import (
+    COMPLETION,
+    COMPLETION_EXAMPLES,
+    DEMO,
+    DEMO_EXAMPLES,
+    DESCRIPTION,
+    EPILOG,
+    FIT,
+    FIT_EXAMPLES,
+    INFO,
+    INFO_EXAMPLES,
+    PLOT,
+    PLOT_EXAMPLES,
+    SCORE,
+    SCORE_EXAMPLES,
+    TRANSFORM,
+    TRANSFORM_EXAMPLES,
+)
 
 METHODS = ("ddrtree", "drtree", "spl")
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
@@ -44,93 +62,6 @@ PARAMETERS = (
     Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
     Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
 )
-
-DESCRIPTION = """\
-Learn a low-dimensional embedding together with the tree, or another graph, that the data lie on.
-
-  ramify demo                               see it work on 569 real tumours
-  ramify fit table.csv -o out --standardize from a table to embedding, tree, picture and model
-  ramify transform out new.csv              place new rows on the same tree
-"""
-EPILOG = """\
-exit codes: 0 done, 1 the fit or the data failed, 2 wrong usage. Every command has --help with an
-example. Tables: CSV, TSV (also .gz), Parquet, NPY, NPZ, Matrix Market (10x folders), .h5ad, .zarr.
-"""
-
-FIT = """\
-Read a table, prepare it, learn an embedding and its graph, and write all results into one folder:
-embedding, centers, tree (with a root also pseudotime, branches and milestones) as tables, the
-model for `ramify transform`, a picture, and run.json with versions, parameters, seed, input hash,
-times and objective.
-
-Numeric columns are features. All others are annotations: they are kept, can be coloured by, and can
-tell where the root is.
-"""
-FIT_EXAMPLES = """\
-examples:
-  ramify fit patients.csv -o out --id patient --standardize --exclude outcome --color outcome
-  ramify fit cohort.parquet -o out --rank-normalize --adjust age,sex --root stage=I --prune
-  ramify fit cells.h5ad -o out --use-rep X_pca --n_components 5 --root cell_type=HSC
-  ramify fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
-
-The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
-or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
-comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
-defaults.
-"""
-TRANSFORM = """\
-Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
-medians to covariates, is repeated as it was; columns are found by their names.
-"""
-TRANSFORM_EXAMPLES = """\
-examples:
-  ramify transform out new.csv                    (to the screen, as CSV)
-  ramify transform out/model.ramify new.parquet -o placed.csv
-"""
-PLOT = """\
-Draw a result of `ramify fit`: the embedding with its graph, the tree laid out flat, branches as a
-graph, the adjacency matrix, how the objective converged, or features along the tree (these are
-read from the input of the fit, if it has not changed).
-"""
-PLOT_EXAMPLES = """\
-examples:
-  ramify plot out --color pseudotime
-  ramify plot out --kind layout --root T2 -o layout.svg
-  ramify plot out --kind trends --feature age --feature bmi
-"""
-SCORE = """\
-How well a result of `ramify fit` agrees with labels that it has not seen: accuracy of the nearest
-neighbour, and with a root how branches and pseudotime agree with them.
-"""
-SCORE_EXAMPLES = """\
-example:
-  ramify score out --labels diagnosis
-"""
-INFO = """\
-Describe a model file, a result folder, or a table before it is fitted: features, annotations,
-missing values.
-"""
-INFO_EXAMPLES = """\
-examples:
-  ramify info patients.csv --id patient
-  ramify info out/model.ramify
-"""
-DEMO = """\
-Fit DDRTree to scikit-learn's breast-cancer table (569 real tumours, 30 measurements each, shipped
-with scikit-learn, no download), as `ramify fit` would.
-"""
-DEMO_EXAMPLES = """\
-example:
-  ramify demo -o ramify-demo
-"""
-COMPLETION = """\
-Print a script that lets the shell complete commands, options and file names.
-"""
-COMPLETION_EXAMPLES = """\
-examples:
-  ramify completion bash > ~/.local/share/bash-completion/completions/ramify
-  ramify completion zsh > ~/.zfunc/_ramify   (with fpath+=~/.zfunc before compinit in ~/.zshrc)
-"""
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
