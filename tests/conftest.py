@@ -1,4 +1,5 @@
 import os
+import signal
 
 # scikit-learn skips one of its estimator checks without it; SciPy reads it when imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -10,6 +11,10 @@ from threadpoolctl import threadpool_limits
 
 settings.register_profile("ramify", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ramify")
+
+# A shell lets what it runs in the background ignore Ctrl-C, and what is run by that, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
