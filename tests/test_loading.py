@@ -11,6 +11,8 @@ import ramify
 from ramify.io import ModelFileError, write_state
 from ramify.io.states import VERSION
 
+from .data.make_models import with_covariates
+
 DATA = Path(__file__).parent / "data"
 VERSIONS = range(1, VERSION + 1)
 MODELS = ["ddrtree", "ddrtree-rbf", "drtree", "spl"]
@@ -31,6 +33,18 @@ def test_models_of_all_versions_place_samples_as_they_did(name, version):
     known = 0 if name == "ddrtree-rbf" else 2  # that one was fitted to rounded values
     if name != "drtree":
         np.testing.assert_array_equal(placed[:known], model.embedding_[:known])
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_workflows_of_all_versions_place_samples_as_they_did(version):
+    expected = json.loads((DATA / f"expected-v{version}.json").read_text("utf-8"))
+    workflow = ramify.load(DATA / f"workflow-v{version}.ramify")
+    placed = workflow.place(with_covariates(np.array(expected["rows"])))
+    for name, wanted in expected["workflow"]["place"].items():
+        if name == "branch":
+            assert placed[name].tolist() == wanted
+        else:
+            np.testing.assert_allclose(placed[name], wanted, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 def test_the_files_hold_what_the_format_says():

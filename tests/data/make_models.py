@@ -12,11 +12,19 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from ramify import SPL, DDRTree, DRTree
+from ramify import SPL, DDRTree, DRTree, Preparation
 from ramify.io.states import VERSION
 from ramify.structures import Forest
+from ramify.workflow import learn_workflow
 
 FOLDER = Path(__file__).parent
+
+
+def with_covariates(X: np.ndarray) -> pd.DataFrame:
+    """A table with a number and a category to adjust for, and a gap."""
+    table = pd.DataFrame(X, columns=list("abcd"))
+    table.loc[1, "b"] = np.nan
+    return table.assign(e=table["a"].round(), f=np.where(table["c"] > 0, "x", "y"))
 
 
 def main() -> None:
@@ -36,6 +44,17 @@ def main() -> None:
         model.save(FOLDER / f"{name}-v{VERSION}.ramify")
         given = pd.DataFrame(rows, columns=list("abcd")) if name == "ddrtree" else rows
         expected[name] = {"repr": repr(model), "transform": model.transform(given).tolist()}
+    table, new = (with_covariates(values) for values in (X, rows))
+    workflow = learn_workflow(
+        table,
+        DDRTree(n_centers=8, random_state=0),
+        Preparation(
+            impute="median", rank_normalize=True, adjust=["e", "f"], standardize=True, pca=3
+        ),
+        root={"sample": "4"},
+    )
+    workflow.save(FOLDER / f"workflow-v{VERSION}.ramify")
+    expected["workflow"] = {"place": workflow.place(new).to_dict(orient="list")}
     (FOLDER / f"expected-v{VERSION}.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 
