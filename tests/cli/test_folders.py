@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import ramify as package
+from ramify.cli.console import Console
 from ramify.cli.results import new_folder
 
 from .conftest import read_run
@@ -184,3 +185,12 @@ def test_a_result_that_cannot_be_replaced_stays(tmp_path, monkeypatch):
         (folder / "run.json").write_text("new")
     assert (out / "run.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_interrupt_that_was_swallowed_is_heeded_after_the_iteration():
+    console = Console("fit")
+    with console.progress("DDRTree", 10) as callback:
+        callback(None)
+        console.stops.append(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            callback(None)

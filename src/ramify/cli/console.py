@@ -65,6 +65,7 @@ class Console:
         self.is_json = is_json
         self.is_debug = is_debug
         self.messages: list[str] = []
+        self.stops: list[int] = []  # signals that have come
         self.seconds: dict[str, float] = {}
         self._stage: tuple[str, float] | None = None
 
@@ -135,9 +136,14 @@ class Console:
 
     @contextmanager
     def progress(self, name: str, max_iter: int) -> Iterator[Any]:
-        """A callback for a fit that draws one bar; None when nobody is looking."""
+        """A callback for a fit, which draws one bar if somebody is looking."""
+
+        def heed(progress: "Progress") -> None:
+            if self.stops:  # and something has swallowed the interrupt, as finalizers do
+                raise KeyboardInterrupt
+
         if not sys.stderr.isatty():
-            yield None
+            yield heed
             return
         from .._compat import import_extra
 
@@ -152,6 +158,7 @@ class Console:
         ) as bar:
 
             def show(progress: "Progress") -> None:
+                heed(progress)
                 bar.set_postfix_str(
                     f"objective {progress.objective:.6g}, change {progress.change:.1e}",
                     refresh=False,

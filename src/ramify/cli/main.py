@@ -36,8 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Console(command, is_json="--json" in given).fail(error, 2)
     options.line = shlex.join(["ramify", *given])  # for the record
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
-    stops: list[int] = []
-    before = _listen(stops)
+    before = _listen(console.stops)
     try:
         with console.warnings():
             if options.command != "completion":
@@ -53,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except (Exception, KeyboardInterrupt) as error:
         # Whatever an interrupted library makes of it, the reason is the signal.
-        if stops or isinstance(error, KeyboardInterrupt):
-            number = stops[0] if stops else signal.SIGINT
+        if console.stops or isinstance(error, KeyboardInterrupt):
+            number = console.stops[0] if console.stops else signal.SIGINT
             return console.fail(Failure("interrupted; nothing was written."), 128 + number)
         if options.debug:
             raise
