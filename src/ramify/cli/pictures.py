@@ -8,8 +8,8 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..io import replacing_bytes
 from ..trajectory import Trajectory
-from .results import new_file
 
 PANEL = (6.5, 5.0)
 DPI = 150
@@ -37,9 +37,8 @@ def colored_panels(
 def save_figure(figure: Any, files: Sequence[Path], dpi: int = DPI) -> None:
     """Write a figure, whole or not at all, without the date: the same result, the same file."""
     with matplotlib.rc_context({"svg.hashsalt": "ramify"}):
-        for file in files:
-            with new_file(file) as aside:
-                metadata = {"Date": None} if file.suffix == ".svg" else None
-                if file.suffix == ".pdf":
-                    metadata = {"CreationDate": None}
-                figure.savefig(aside, dpi=dpi, metadata=metadata)
+        for path in files:
+            kind = path.suffix[1:]
+            undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+            with replacing_bytes(path) as file:
+                figure.savefig(file, format=kind, dpi=dpi, metadata=undated.get(kind))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .._compat import import_extra, import_pandas
 from .._messages import listed
+from ..io import replacing_bytes
 from .console import Failure, Usage, as_json
 
 RUN = "run.json"
@@ -114,25 +115,15 @@ def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
         raise Failure(f"{path} exists; choose another -o, or add --force to replace it.")
 
 
-@contextmanager
-def new_file(path: Path) -> Iterator[Path]:
-    """A file aside, with the same ending, that takes its place when it is written."""
-    aside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield aside
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
-def write_frame(frame: Any, path: Path, *, index: bool = True) -> None:
-    """Write a DataFrame as CSV, TSV or Parquet by the ending of the name."""
-    if path.suffix == ".parquet":
-        import_extra("pyarrow", "Parquet", "cli")
-        frame.to_parquet(path, index=index)
-    else:
-        separator = "\t" if path.suffix == ".tsv" else ","
-        frame.to_csv(path, index=index, sep=separator, lineterminator="\n")
+def write_frame(frame: Any, path: Path) -> None:
+    """Write a DataFrame as CSV, TSV or Parquet by the ending of the name, whole or not at all."""
+    with replacing_bytes(path) as file:
+        if path.suffix == ".parquet":
+            import_extra("pyarrow", "Parquet", "cli")
+            frame.to_parquet(file)
+        else:
+            separator = "\t" if path.suffix == ".tsv" else ","
+            frame.to_csv(file, mode="wb", sep=separator, lineterminator="\n")
 
 
 def write_json(facts: dict[str, Any], path: Path) -> None:

@@ -10,7 +10,7 @@ from ..io.tables import ANNDATA
 from ..workflow import Workflow
 from .console import Console
 from .fit import check_missing
-from .results import TABLE_ENDINGS, check_file, load_workflow, new_file, write_frame
+from .results import TABLE_ENDINGS, check_file, load_workflow, write_frame
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -37,8 +37,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         "out": None if out is None else str(out),
     }
     if out is not None:
-        with new_file(out) as aside:
-            write_frame(places, aside)
+        write_frame(places, out)
         console.result(facts, f"{len(places):,} rows placed in {out}")
     elif options.json:
         rows = places.reset_index().to_dict(orient="records")
