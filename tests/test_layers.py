@@ -23,6 +23,7 @@ LAYERS = [
     "structures",
     "solvers",
     "estimators",
+    "baselines",
     "model_selection",
     "preparation",
     "metrics",
@@ -31,6 +32,7 @@ LAYERS = [
     "loading",
     "plotting",
     "scverse",
+    "experiments",
     "cli",
     "__main__",
 ]

@@ -1,0 +1,109 @@
+"""What the comparison methods share: checks, and the step from a kernel to an embedding."""
+
+from abc import ABCMeta, abstractmethod
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval, validate_parameter_constraints
+from .._typing import Floats
+from .._validation import check_samples
+from ..linalg import column_signs, largest_eigenpairs
+
+
+class Baseline(BaseEstimator, metaclass=ABCMeta):
+    """Base of the methods that embed the samples they were given, and no others.
+
+    A subclass implements `_fit(X)`, which sets ``embedding_``. X is then a dense array of double
+    precision, with at least two rows.
+    """
+
+    embedding_: Floats
+    n_components: int
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the embedding of the samples X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self : object
+        """
+        given = self.get_params(deep=False)
+        constraints = {
+            name: rule for name, rule in self._parameter_constraints.items() if name in given
+        }
+        validate_parameter_constraints(constraints, given, type(self).__name__)
+        samples = check_samples(self, X, ensure_min_samples=2)
+        dense = samples.toarray() if hasattr(samples, "toarray") else samples
+        if self.n_components >= len(dense):
+            raise ValueError(
+                f"n_components={self.n_components} must be less than n_samples={len(dense)}; lower "
+                "n_components or add samples."
+            )
+        self._fit(np.asarray(dense, dtype=np.float64))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Learn the embedding of the samples X and return it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        embedding : array of shape (n_samples, n_components)
+        """
+        return self.fit(X).embedding_
+
+    @abstractmethod
+    def _fit(self, X: Floats) -> None:
+        """Set ``embedding_`` and what else was learned."""
+
+
+def centred(K: Floats) -> Floats:
+    """A kernel matrix of samples whose mean in the feature space is the origin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.baselines._base import centred
+    >>> centred(np.diag([2.0, 0.0]))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
+    means = K.mean(axis=0)
+    return K - means - means[:, None] + means.mean()
+
+
+def kernel_embedding(K: Floats, n_components: int) -> Floats:
+    """The kernel PCA of a kernel matrix: leading eigenvectors times the roots of eigenvalues.
+
+    Columns are in descending order, with signs that do not depend on the eigensolver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.baselines._base import kernel_embedding
+    >>> line = np.array([[0.0], [1.0], [5.0]])
+    >>> kernel_embedding(line @ line.T, 1).round(6)
+    array([[-2.],
+           [-1.],
+           [ 3.]])
+    """
+    values, vectors = largest_eigenpairs(centred(K), n_components)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    return vectors * column_signs(vectors) * np.sqrt(np.maximum(values, 0.0))
