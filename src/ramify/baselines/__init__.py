@@ -27,7 +27,7 @@ HOMES = {
     "SimplePPT": "simple_ppt",
     "StructureLearning": "structure_learning",
 }
-__all__ = sorted(HOMES)  # noqa: PLE0605
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
