@@ -200,3 +200,24 @@ def block_cg(
         step = z + np.divide(rho_new, rho, out=np.zeros_like(rho), where=rho > 0) * step
         rho = rho_new
     return X
+
+
+def kernel_pca(K: Floats, n_components: int) -> Floats:
+    """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue.
+
+    Columns are in descending order, with signs that do not depend on the eigensolver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.linalg import kernel_pca
+    >>> line = np.array([[0.0], [1.0], [5.0]])
+    >>> kernel_pca(line @ line.T, 1).round(6)
+    array([[-2.],
+           [-1.],
+           [ 3.]])
+    """
+    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    values, vectors = largest_eigenpairs(centred, n_components)
+    scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    return scores * column_signs(scores)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import ramify.graph.dissection
 import ramify.solvers.spl
 import ramify.solvers.spl_paths
-from ramify.estimators.spl import kernel_pca
 from ramify.graph.inverse import plan_elimination, selected_inverse
+from ramify.linalg import kernel_pca
 from ramify.neighbors import neighbor_edges
 from ramify.solvers.spl import (
     SPLProblem,

@@ -1,4 +1,4 @@
-"""What the comparison methods share: checks, and the step from a kernel to an embedding."""
+"""What the comparison methods share."""
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral
@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval, validate_parameter_constraints
 from .._typing import Floats
 from .._validation import check_samples
-from ..linalg import column_signs, largest_eigenpairs
 
 
 class Baseline(BaseEstimator, metaclass=ABCMeta):
@@ -72,38 +71,3 @@ class Baseline(BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _fit(self, X: Floats) -> None:
         """Set ``embedding_`` and what else was learned."""
-
-
-def centred(K: Floats) -> Floats:
-    """A kernel matrix of samples whose mean in the feature space is the origin.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.baselines._base import centred
-    >>> centred(np.diag([2.0, 0.0]))
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
-    """
-    means = K.mean(axis=0)
-    return K - means - means[:, None] + means.mean()
-
-
-def kernel_embedding(K: Floats, n_components: int) -> Floats:
-    """The kernel PCA of a kernel matrix: leading eigenvectors times the roots of eigenvalues.
-
-    Columns are in descending order, with signs that do not depend on the eigensolver.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.baselines._base import kernel_embedding
-    >>> line = np.array([[0.0], [1.0], [5.0]])
-    >>> kernel_embedding(line @ line.T, 1).round(6)
-    array([[-2.],
-           [-1.],
-           [ 3.]])
-    """
-    values, vectors = largest_eigenpairs(centred(K), n_components)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    return vectors * column_signs(vectors) * np.sqrt(np.maximum(values, 0.0))

@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_n_neighbors, check_neighbors
 from ..graph import adjacency, squared_distances
-from ..linalg import column_signs, largest_eigenpairs
+from ..linalg import kernel_pca
 from ..neighbors import graph_edges, neighbor_edges
 from ..rows import CentredRows, canonical_order, unit_free
 from ..solvers.pca import principal_axes
@@ -438,11 +438,3 @@ def relabel(edges: Ints, names: Ints) -> Ints:
     """Edges between renamed nodes, each with its smaller end first, sorted."""
     edges = np.sort(names[edges], axis=1)
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-
-
-def kernel_pca(K: Floats, n_components: int) -> Floats:
-    """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue."""
-    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    values, vectors = largest_eigenpairs(centred, n_components)
-    scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
-    return scores * column_signs(scores)
