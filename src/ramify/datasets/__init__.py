@@ -1,14 +1,54 @@
-"""Simulated data with known structure: points, and the graph, branch, pseudotime and root."""
+"""Data: simulated, with known structure, and those of the paper.
+
+- `make_tree`, `make_shape`, `make_cells`, …: points, and the graph, branch, pseudotime and root.
+- `fetch` and one call for each set (`fetch_iris`, …): the paper's data, from files or OpenML.
+"""
 
 from ._simulated import Simulated
 from .cells import make_cells
+from .paper import (
+    fetch_cmu_pie,
+    fetch_coil20,
+    fetch_faces,
+    fetch_iris,
+    fetch_isolet,
+    fetch_letter,
+    fetch_metabric,
+    fetch_pendigits,
+    fetch_satimage,
+    fetch_segment,
+    fetch_teapot,
+    fetch_usps,
+    fetch_usps_ones,
+    fetch_vehicle,
+)
+from .real import Dataset, DatasetNotFound, fetch, fetch_toy, found_datasets
 from .shapes import make_helix, make_shape
 from .topologies import TOPOLOGIES, random_tree_topology
 from .trees import make_forest, make_ring, make_tree
 
 __all__ = [
     "TOPOLOGIES",
+    "Dataset",
+    "DatasetNotFound",
     "Simulated",
+    "fetch",
+    "fetch_cmu_pie",
+    "fetch_coil20",
+    "fetch_faces",
+    "fetch_iris",
+    "fetch_isolet",
+    "fetch_letter",
+    "fetch_metabric",
+    "fetch_pendigits",
+    "fetch_satimage",
+    "fetch_segment",
+    "fetch_teapot",
+    "fetch_toy",
+    "fetch_usps",
+    "fetch_usps_ones",
+    "fetch_vehicle",
+    "found_datasets",
     "make_cells",
     "make_forest",
     "make_helix",
