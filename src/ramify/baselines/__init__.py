@@ -1,8 +1,9 @@
 """The methods that the paper compares with or builds on, all with scikit-learn's `fit_transform`.
 
 Written here, because no kept library has them: `MVU`, `MEU`, `SMCE`, `GPLVM`, `PPCA`, `DRILL`,
-`StructureLearning`, `L1Graph`, `SimplePPT` and `CLUHSIC`. Taken from scikit-learn, under the
-paper's names and with its kernels: `KPCA`, `LLE`, `LE`, `TSNE`, `PCA` and `Isomap`.
+`StructureLearning`, `L1Graph`, `SimplePPT`, `CLUHSIC`, and `PrintedSPL`, the paper's own algorithm.
+Taken from scikit-learn, under the paper's names and with its kernels: `KPCA`, `LLE`, `LE`, `TSNE`,
+`PCA` and `Isomap`.
 """
 
 import importlib
@@ -20,6 +21,7 @@ HOMES = {
     "MVU": "mvu",
     "PCA": "known",
     "PPCA": "ppca",
+    "PrintedSPL": "printed_spl",
     "SMCE": "smce",
     "TSNE": "known",
     "Isomap": "known",

@@ -22,6 +22,8 @@ from .texts import (
     INFO_EXAMPLES,
     PLOT,
     PLOT_EXAMPLES,
+    REPRODUCE,
+    REPRODUCE_EXAMPLES,
     SCORE,
     SCORE_EXAMPLES,
     TRANSFORM,
@@ -29,6 +31,7 @@ from .texts import (
 )
 
 METHODS = ("ddrtree", "drtree", "spl")
+EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
 
 
@@ -107,6 +110,14 @@ def build_parser() -> argparse.ArgumentParser:
         ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
         ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
         ("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
+        (
+            "reproduce",
+            add_reproduce,
+            "WHAT",
+            "the paper's table and figures",
+            REPRODUCE,
+            REPRODUCE_EXAMPLES,
+        ),
         ("completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES),
     ):
         added = commands.add_parser(
@@ -238,6 +249,43 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Options of `ramify demo`."""
     add_out(parser, "folder to write; an older demo is replaced", default="ramify-demo")
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify reproduce`."""
+    parser.add_argument(
+        "experiment", metavar="WHAT", choices=(*EXPERIMENTS, "all"), help="%(choices)s"
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="OUT",
+        default=Path("ramify-reproduction"),
+        help="folder to write or to go on in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="folder with NAME.npz (default: RAMIFY_DATA)"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a look at it: few samples, few parameters"
+    )
+    for option, what in (
+        ("--datasets", "data sets, by the paper's names or those of files"),
+        ("--methods", "methods, such as SPL,tSNE,UMAP"),
+    ):
+        parser.add_argument(
+            option,
+            type=names,
+            action="extend",
+            default=[],
+            metavar="A,B",
+            help=f"only these {what}",
+        )
+    parser.add_argument(
+        "--processes", type=int, default=2, metavar="N", help="at a time (default: %(default)s)"
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute also what has been computed")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:

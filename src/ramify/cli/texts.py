@@ -78,6 +78,23 @@ DEMO_EXAMPLES = """\
 example:
   ramify demo -o ramify-demo
 """
+REPRODUCE = """\
+Make the table and the figures of the paper anew, from data sets in a folder or fetched by
+scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
+number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all.
+
+What has been computed stays in OUT/cells: a run that was stopped, or asks for more, goes on from
+there.
+"""
+REPRODUCE_EXAMPLES = """\
+examples:
+  ramify reproduce all --data-dir data -o reproduction   (hours; --quick: minutes)
+  ramify reproduce table1 --datasets iris,usps --methods SPL,tSNE,PCA
+  ramify reproduce synthetic --quick
+
+The folder of data (--data-dir, or the environment variable RAMIFY_DATA) holds NAME.npz files with
+X, labels y and, if they were scaled, Xs; any of them can be named for table1.
+"""
 COMPLETION = """\
 Print a script that lets the shell complete commands, options and file names.
 """

@@ -3,10 +3,14 @@
 import hashlib
 import json
 import multiprocessing
+import os
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -110,15 +114,33 @@ def summed(values: Any, factor: float) -> Result:
 def _processes(n: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that end at once when the work is interrupted."""
     context = multiprocessing.get_context("spawn")  # forks of threaded programs can hang
-    pool = ProcessPoolExecutor(n, mp_context=context)
+    pool = ProcessPoolExecutor(n, mp_context=context, initializer=_end_with_parent)
     try:
         yield pool
-    except BaseException:
+    except BaseException as error:
         for process in multiprocessing.active_children():
             process.terminate()
         pool.shutdown(wait=False, cancel_futures=True)
+        if isinstance(error, BrokenProcessPool):
+            raise MemoryError(
+                "a process of the experiment was killed, perhaps for lack of memory; run the "
+                "command again with --processes 1: it goes on from here."
+            ) from error
         raise
     pool.shutdown()
+
+
+def _end_with_parent() -> None:
+    """Ctrl-C is for the parent to handle; and when it is gone, nobody waits for the result."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _run(cell: Cell, path: Path) -> Computed:

@@ -1,6 +1,7 @@
 """What all experiments are told, and what each of them tells."""
 
 import math
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,12 @@ class Settings:
     fresh: bool = False  # compute also what is on disk
     note: Callable[[str], None] = silent
     bar: Callable[[int, str], AbstractContextManager[Advance]] = no_bar
+
+
+def data_folder(settings: Settings) -> Path | None:
+    """The folder of data sets that was named, here or in the environment."""
+    named = os.environ.get("RAMIFY_DATA")
+    return settings.data_dir or (Path(named) if named else None)
 
 
 class Check(NamedTuple):
