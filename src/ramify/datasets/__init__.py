@@ -4,6 +4,7 @@
 - `fetch` and one call for each set (`fetch_iris`, …): the paper's data, from files or OpenML.
 """
 
+from ._dataset import Dataset, DatasetNotFound
 from ._simulated import Simulated
 from .cells import make_cells
 from .paper import (
@@ -18,11 +19,12 @@ from .paper import (
     fetch_satimage,
     fetch_segment,
     fetch_teapot,
+    fetch_toy,
     fetch_usps,
     fetch_usps_ones,
     fetch_vehicle,
 )
-from .real import Dataset, DatasetNotFound, fetch, fetch_toy, found_datasets
+from .real import fetch, found_datasets
 from .shapes import make_helix, make_shape
 from .topologies import TOPOLOGIES, random_tree_topology
 from .trees import make_forest, make_ring, make_tree

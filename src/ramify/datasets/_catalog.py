@@ -25,11 +25,12 @@ class Entry(NamedTuple):
     licence: str
     n_classes: int | None = None
     aliases: tuple[str, ...] = ()
-    scaling: str = "as it is"  # or "features", "pixels", "signed pixels": see real.rescale
+    scaling: str = "as it is"  # or "features", "pixels", "signed pixels": see rescale
     printed: tuple[int, int, int, int] | None = None  # (N, c, D, d) of the paper's table
     part: str = ""  # "train" or "test": the part of the original that the paper used
     remote: Remote | None = None
     arrays: str = "X and labels y"
+    needs: tuple[str, ...] = ()  # arrays with one value for each sample, without which it is no use
     make: str | None = None  # for a synthetic set: our own shape in its place
 
 
@@ -125,7 +126,7 @@ ENTRIES = (
     Entry(
         key="satimage",
         title="Satimage",
-        aliases=("landsat", "statlog_landsat", "sat"),
+        aliases=("sat_image", "landsat", "statlog_landsat"),
         shape=(4435, 36),
         n_classes=6,
         n_components=6,
@@ -225,6 +226,7 @@ ENTRIES = (
         scaling="pixels",
         arrays="X (185 images of 308 × 217 RGB pixels, one a row), subject (CH, AR or LE) and "
         "expression (NE, HA or SO)",
+        needs=("subject", "expression"),
     ),
     Entry(
         key="metabric",
@@ -234,6 +236,7 @@ ENTRIES = (
         n_components=80,
         licence="European Genome-phenome Archive, on request",
         arrays="X (2,133 samples × 359 genes) and y (PAM50 subtype, or 'normal tissue')",
+        needs=("y",),
     ),
     _toy("distorted_sshape", "Distorted S-shape", 100, "distorted_s", ("distorted_s", "s_shape")),
     _toy("spiral", "Spiral", 200, "spiral", ("spiral_sun",)),
@@ -264,7 +267,7 @@ def plain(name: str) -> str:
     >>> plain("CMU-PIE.npz")
     'cmupie'
     """
-    return re.sub(r"[^0-9a-z]", "", name.lower().removesuffix(".npz"))
+    return "".join(c for c in name.casefold().removesuffix(".npz") if c.isalnum())
 
 
 NAMES = {

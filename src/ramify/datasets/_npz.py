@@ -3,6 +3,7 @@
 import zipfile
 import zlib
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ def read_arrays(path: Path) -> Stored:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
-    except (MemoryError, NotImplementedError, RuntimeError, SyntaxError) as error:
+    except (MemoryError, NotImplementedError, RuntimeError, SyntaxError, TokenError) as error:
         # An array that does not fit, an unknown or encrypted archive, a header that is no literal.
         raise unreadable(path, error) from error
     if "X" not in arrays:
@@ -98,22 +99,22 @@ def check_matrix(path: Path, name: str, values: Any) -> Floats:
     return X
 
 
-def check_labels(path: Path, y: Any, n_samples: int) -> Any:
+def check_labels(path: Path, y: Any, n_samples: int, name: str = "y") -> Any:
     """One label for each sample; a row or column of them, as MATLAB saves it, will do."""
     if y.ndim == 2 and 1 in y.shape:
         y = y.ravel()
     if y.shape != (n_samples,):
         raise InputError(
-            f"{path} holds labels y of shape {y.shape}, but X has {n_samples} samples; save one "
-            "label for each."
+            f"{path} holds labels {name} of shape {y.shape}, but X has {n_samples} samples; save "
+            "one label for each."
         )
     if y.dtype.kind not in "biufU":
         raise InputError(
-            f"{path} holds labels y of type {y.dtype}, but they must be numbers or text; save them "
-            "as one of these."
+            f"{path} holds labels {name} of type {y.dtype}, but they must be numbers or text; save "
+            "them as one of these."
         )
     if y.dtype.kind == "f" and np.isnan(y).any():
-        raise InputError(f"{path} holds labels y that are NaN; give each sample a label.")
+        raise InputError(f"{path} holds labels {name} that are NaN; give each sample a label.")
     return y
 
 

@@ -1,64 +1,35 @@
-"""The paper's sets that OpenML keeps, cut to the rows that the paper used."""
+"""The paper's sets that OpenML keeps."""
 
 import importlib.util
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._typing import Floats
 from ._catalog import Entry, Remote
+from ._npz import Stored
 
 
 class Unavailable(Exception):
     """Why a download did not work, to be put into a longer sentence."""
 
 
-class Download(NamedTuple):
-    """Rows of OpenML."""
+def download(entry: Entry, remote: Remote, data_home: Any = None) -> Stored:
+    """Fetch a set of OpenML, or take it from scikit-learn's cache.
 
-    X: Floats
-    y: Any
-    is_paper_part: bool  # False: classes are not as frequent as in the paper's rows
-
-
-def download_part(entry: Entry, remote: Remote, data_home: Any = None) -> Download:
-    """Fetch a set of OpenML (or take it from scikit-learn's cache) and cut it.
-
-    Raises Unavailable without a connection, and where the download is not of the size that the
-    cut was written for.
+    Raises Unavailable without a connection, and where the download is not of the size for which it
+    is known which rows the paper used.
     """
     bunch = _ask(remote, data_home)
     X = np.asarray(bunch.data, dtype=np.float64)
     y = as_labels(bunch.target)
-    if len(X) not in remote.n_rows or X.shape[1:] != entry.shape[1:] or y.shape != (len(X),):
+    if X.shape not in [(n, entry.shape[1]) for n in remote.n_rows] or y.shape != (len(X),):
         raise Unavailable(
-            f"OpenML's data set {remote.data_id} has {len(X)} rows of "
-            f"{X.shape[1] if X.ndim == 2 else 0} features, not {remote.n_rows[0]} of "
-            f"{entry.shape[1]}, so that it is not known which of them the paper used"
+            f"OpenML's data set {remote.data_id} has {len(y)} labels and X of shape {X.shape}, but "
+            f"{remote.n_rows[0]} samples of {entry.shape[1]} features were expected, so that it is "
+            "not known which of them the paper used"
         )
-    chosen = part_rows(remote, len(X))
-    X, y = X[chosen], y[chosen]
-    found = tuple(sorted(np.unique(y, return_counts=True)[1].tolist()))
-    return Download(X, y, not remote.counts or found == remote.counts)
-
-
-def part_rows(remote: Remote, n_rows: int) -> Any:
-    """Numbers of the rows that the paper used.
-
-    Examples
-    --------
-    >>> from ramify.datasets._catalog import Remote
-    >>> from ramify.datasets._openml import part_rows
-    >>> part_rows(Remote(1, (7,), first=2, last=1), 7)
-    array([0, 1, 6])
-    >>> part_rows(Remote(1, (3,)), 3)
-    array([0, 1, 2])
-    """
-    rows = np.arange(n_rows)
-    if remote.first == remote.last == 0:
-        return rows
-    return np.concatenate([rows[: remote.first], rows[n_rows - remote.last :]])
+    return Stored(X, False, y, f"OpenML {remote.data_id}; {entry.licence}.", "real", {})
 
 
 def as_labels(target: Any) -> Any:

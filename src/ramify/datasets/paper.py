@@ -1,8 +1,10 @@
-"""One call for each of the paper's real data sets; `fetch` does the work."""
+"""One call for each of the paper's data sets; `fetch` does the work."""
 
 from typing import Any
 
-from .real import Dataset, fetch
+from ._catalog import TOYS, understand
+from ._dataset import Dataset
+from .real import fetch
 
 
 def fetch_iris(**options: Any) -> Dataset:
@@ -115,3 +117,35 @@ def fetch_metabric(**options: Any) -> Dataset:
     does), and access to the data has to be asked for.
     """
     return fetch("metabric", **options)
+
+
+def fetch_toy(name: str, *, data_dir: Any = None) -> Dataset:
+    """A synthetic set of the paper's figures: from a file, or else a shape of our own.
+
+    Parameters
+    ----------
+    name : str
+        "distorted_sshape", "spiral", "zigzag", "three_clusters", "tree", "two_moons", "helix" or
+        "circle".
+    data_dir : path, default=None
+        Folder with files such as toy_spiral.npz; if None, that of RAMIFY_DATA, if set.
+
+    Returns
+    -------
+    Dataset
+        With kind "simulated"; `source` says whether the points are those of the file, or were
+        generated here by `make_shape`, `make_helix` or `make_ring` in their place (always the
+        same ones). Those have the true `branch` and `pseudotime` in `extras`, and on one curve
+        also `t`, the position along it from 0 to 1; for the helix its parameter from 0 to 2π.
+
+    Examples
+    --------
+    >>> from ramify.datasets import fetch_toy
+    >>> moons = fetch_toy("two_moons")
+    >>> moons.X.shape, set(moons.y.tolist()), moons.kind
+    ((200, 2), {0, 1}, 'simulated')
+    """
+    key = understand(name).key if isinstance(name, str) else None
+    if key not in TOYS:
+        raise ValueError(f"name={name!r} must be one of {', '.join(map(repr, TOYS))}.")
+    return fetch(key, data_dir=data_dir)

@@ -2,76 +2,18 @@
 
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from .._messages import listed
-from .._typing import Floats
 from ..io import InputError
-from ._catalog import CATALOG, TOYS, Entry, plain, understand
-from ._npz import Stored, read_arrays
-from ._openml import Unavailable, download_part, part_rows
-from .shapes import make_helix, make_shape
-from .trees import make_ring
+from ._catalog import CATALOG, Entry, plain, understand
+from ._dataset import Dataset, DatasetNotFound, as_in_paper
+from ._npz import check_labels, read_arrays
+from ._offline import bundled_iris, simulated
+from ._openml import Unavailable
+from ._openml import download as ask_openml
 
 VARIABLE = "RAMIFY_DATA"
-# Pixels above this are of the range 0 to 255; other ranges in use end at 1 or 2.
-MOST_UNSCALED_PIXEL = 16
-
-
-class DatasetNotFound(ValueError):
-    """A data set that is not there: where it was looked for, and what to do.
-
-    Examples
-    --------
-    >>> from ramify.datasets import DatasetNotFound, fetch
-    >>> try:
-    ...     fetch("no such set", data_dir=".")
-    ... except DatasetNotFound:
-    ...     print("not there")
-    not there
-    """
-
-
-class Dataset(NamedTuple):
-    """Points of a data set, scaled as the paper had them, and what is known about them.
-
-    Attributes
-    ----------
-    name : str
-        The key, such as "iris"; the file's stem if the paper does not have the set.
-    title : str
-        The paper's name for it; the file's stem if it has none.
-    X : ndarray of float64 of shape (n_samples, n_features)
-        The samples.
-    y : ndarray of shape (n_samples,) or None
-        Their labels.
-    n_components : int or None
-        The paper's d.
-    kind : {"real", "simulated", "stand-in"}
-        What the data are: measured, simulated, or in the place of what could not be had.
-    source : str
-        Where they are from, under which licence, and how they differ from the paper's.
-    extras : dict
-        The file's other arrays, by name.
-
-    Examples
-    --------
-    >>> from ramify.datasets import fetch_iris
-    >>> iris = fetch_iris()
-    >>> iris.title, iris.X.shape, iris.n_components, iris.kind
-    ('Iris', (150, 4), 2, 'real')
-    """
-
-    name: str
-    title: str
-    X: Floats
-    y: Any
-    n_components: int | None
-    kind: str
-    source: str
-    extras: dict[str, Any]
 
 
 def found_datasets(data_dir: Any = None) -> list[str]:
@@ -101,7 +43,8 @@ def found_datasets(data_dir: Any = None) -> list[str]:
     folder = _folder(data_dir)
     if folder is None:
         return []
-    return sorted(path.stem for path in folder.glob("*.npz") if path.is_file())
+    files = (path for path in folder.glob("*.npz") if path.is_file())
+    return sorted(path.stem for path in files if not path.name.startswith("."))
 
 
 def fetch(
@@ -170,7 +113,7 @@ def fetch(
     >>> spiral.kind, spiral.X.shape
     ('simulated', (200, 2))
     """
-    if not isinstance(name, str) or not plain(name):
+    if not isinstance(name, str) or not name.strip():
         raise ValueError(
             f"name={name!r} must be the name of a data set; pass 'iris', for instance."
         )
@@ -183,52 +126,18 @@ def fetch(
         raise DatasetNotFound(_unknown(name, folder))
     entry = CATALOG[key]
     if entry.make is not None:
-        return _simulated(entry)
+        return simulated(entry)
     if key == "iris":
-        return _iris(entry)
+        return bundled_iris(entry)
     if entry.remote is None:
         raise DatasetNotFound(_missing(entry, folder, "no public copy can be downloaded"))
     if not download:
         raise DatasetNotFound(_missing(entry, folder, "download=False"))
     try:
-        part = download_part(entry, entry.remote, data_home)
+        stored = ask_openml(entry, entry.remote, data_home)
     except Unavailable as error:
         raise DatasetNotFound(_missing(entry, folder, str(error))) from error
-    source = f"OpenML {entry.remote.data_id}; {entry.licence}."
-    if not part.is_paper_part:
-        source += (
-            " Its rows are in another order than the original's, so that these "
-            f"{len(part.X)} are not the paper's."
-        )
-    kind = "real" if part.is_paper_part else "stand-in"
-    return _finish(entry, Stored(part.X, False, part.y, source, kind, {}), f"OpenML's {key}")
-
-
-def rescale(X: Floats, scaling: str) -> Floats:
-    """Samples as the paper had them.
-
-    "features": each feature to [−1, 1], a constant one to 0. "pixels": 0–255 to [0, 1]; "signed
-    pixels": 0–255 to [−1, 1]; both leave other ranges alone. "as it is": nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.datasets.real import rescale
-    >>> rescale(np.array([[1.0, 7.0], [2.0, 7.0], [5.0, 7.0]]), "features")
-    array([[-1. ,  0. ], [-0.5,  0. ], [ 1. ,  0. ]])
-    """
-    if scaling == "features":
-        low, high = X.min(axis=0), X.max(axis=0)
-        # Halves first: the range of large numbers could overflow.
-        half = high / 2 - low / 2
-        middle = high / 2 + low / 2
-        return np.divide(X - middle, half, out=np.zeros_like(X), where=half > 0)
-    is_bytes = X.min() >= 0 and MOST_UNSCALED_PIXEL < X.max() <= 255
-    if scaling == "pixels" and is_bytes:
-        return X / 255
-    if scaling == "signed pixels" and is_bytes:
-        return X / 127.5 - 1
-    return X
+    return as_in_paper(entry, stored, f"OpenML {entry.remote.data_id}")
 
 
 def _folder(data_dir: Any) -> Path | None:
@@ -252,7 +161,7 @@ def _find(name: str, folder: Path) -> Path | None:
     stem = name.removesuffix(".npz")
     if stem not in stems:
         wanted, entry = plain(name), CATALOG.get(understand(name).key or "")
-        close = [stem for stem in stems if plain(stem) == wanted]
+        close = [stem for stem in stems if wanted and plain(stem) == wanted]
         if not close and entry is not None:
             # The shortest name first, but the paper's part before all; never the other part.
             close = [
@@ -287,92 +196,12 @@ def _from_file(path: Path) -> Dataset:
             source=stored.source or f"{path.name}, which does not tell where it is from.",
             extras=stored.extras,
         )
-    remote, n_rows = entry.remote, len(stored.X)
-    if remote is not None and n_rows in remote.n_rows and n_rows != entry.shape[0]:
-        chosen = part_rows(remote, n_rows)
-        stored = stored._replace(
-            X=stored.X[chosen],
-            y=None if stored.y is None else stored.y[chosen],
-            source=f"{stored.source or path.name} (the paper's {len(chosen)} of {n_rows} rows)",
-            extras={
-                name: values[chosen] if values.shape[:1] == (n_rows,) else values
-                for name, values in stored.extras.items()
-            },
-        )
-    return _finish(entry, stored, str(path))
-
-
-def _finish(entry: Entry, stored: Stored, where: str) -> Dataset:
-    """Scaled, with the paper's classes, and with what differs from the paper's set."""
-    y, extras = stored.y, stored.extras
-    if entry.key == "isolet":
-        y, extras = _two_classes(y, extras, where)
-    X = stored.X if stored.is_scaled else rescale(stored.X, entry.scaling)
-    source = stored.source or f"{Path(where).name}; {entry.licence}."
-    if X.shape != entry.shape:
-        source = source.rstrip(". ") + (
-            f". Here {X.shape[0]} samples × {X.shape[1]} features, of the paper's "
-            f"{entry.shape[0]} × {entry.shape[1]}."
-        )
-    kind = stored.kind or ("simulated" if entry.make is not None else "real")
-    return Dataset(entry.key, entry.title, X, y, entry.n_components, kind, source, extras)
-
-
-def _two_classes(y: Any, extras: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
-    """Isolet's A–M (0) against N–Z (1), from the letters if they are all that is there."""
-    letters = extras.get("y26", y)
-    if letters is None or (y is not None and len(np.unique(y)) <= 2):
-        return y, extras
-    words = [str(letter).upper() for letter in letters]
-    if all(len(word) == 1 and "A" <= word <= "Z" for word in words):
-        numbers = np.array([ord(word) - ord("A") + 1 for word in words])
-    else:
-        try:
-            numbers = np.asarray(letters).astype(np.float64)
-        except ValueError:
-            numbers = np.array([np.nan])
-        numbers = numbers + (numbers.min() == 0)
-    if not np.isin(numbers, np.arange(1, 27)).all():
-        raise InputError(
-            f"{where} holds labels that are neither two classes nor the letters A to Z nor 1 to "
-            "26; save y as one of these."
-        )
-    numbers = numbers.astype(np.int64)
-    return (numbers > 13).astype(np.int64), {**extras, "y26": numbers}
-
-
-def _iris(entry: Entry) -> Dataset:
-    from sklearn.datasets import load_iris
-
-    X, y = load_iris(return_X_y=True)
-    source = f"scikit-learn's load_iris; {entry.licence}."
-    return _finish(entry, Stored(X, False, y, source, "real", {}), "load_iris")
-
-
-def _simulated(entry: Entry) -> Dataset:
-    """A shape of our own in the place of the paper's."""
-    shape, n_samples = entry.make or "", entry.shape[0]
-    if shape == "helix":
-        made = make_helix(n_samples, random_state=0)
-    elif shape == "circle":
-        made = make_ring(n_samples, noise=0.2, random_state=0)
-    else:
-        made = make_shape(shape, n_samples, random_state=0)
-    extras = {"branch": made.truth.edge, "pseudotime": made.pseudotime}
-    if len(made.truth.edges) == 1:
-        extras["t"] = made.truth.position
-    if shape == "helix" and made.clean is not None:
-        extras["t"] = np.arctan2(made.clean[:, 1], made.clean[:, 0]) % (2 * np.pi)
-    return Dataset(
-        name=entry.key,
-        title=entry.title,
-        X=made.X,
-        y=made.truth.edge if entry.n_classes else None,
-        n_components=entry.n_components,
-        kind="simulated",
-        source=f"Generated here, in the place of the paper's file: {made.description}.",
-        extras=extras,
-    )
+    for name in entry.needs:
+        if name not in stored.extras and (name != "y" or stored.y is None):
+            raise InputError(f"{path} holds no array {name}; {entry.title} needs {entry.arrays}.")
+    for name in {"y26", "subject", "expression"} & set(stored.extras):
+        stored.extras[name] = check_labels(path, stored.extras[name], len(stored.X), name)
+    return as_in_paper(entry, stored, path.name)
 
 
 def _missing(entry: Entry, folder: Path | None, reason: str) -> str:
@@ -384,7 +213,7 @@ def _missing(entry: Entry, folder: Path | None, reason: str) -> str:
     )
     return (
         f"{entry.title} is not here: {looked}, and {reason}. Put {entry.key}.npz with "
-        f"{entry.arrays} into {'a folder, and name that' if folder is None else folder}."
+        f"{entry.arrays} into {'a folder, and pass it as data_dir' if folder is None else folder}."
     )
 
 
@@ -397,37 +226,5 @@ def _unknown(name: str, folder: Path | None) -> str:
     )
     return (
         f"name={name!r} is neither a data set of the paper ({', '.join(CATALOG)}) nor a file: "
-        f"{held}; choose one of these, or put {plain(name)}.npz with X and labels y there."
+        f"{held}; choose one of these, or put {plain(name) or 'NAME'}.npz with X and y there."
     )
-
-
-def fetch_toy(name: str, *, data_dir: Any = None) -> Dataset:
-    """A synthetic set of the paper's figures: from a file, or else a shape of our own.
-
-    Parameters
-    ----------
-    name : str
-        "distorted_sshape", "spiral", "zigzag", "three_clusters", "tree", "two_moons", "helix" or
-        "circle".
-    data_dir : path, default=None
-        Folder with files such as toy_spiral.npz; if None, that of RAMIFY_DATA, if set.
-
-    Returns
-    -------
-    Dataset
-        With kind "simulated"; `source` says whether the points are those of the file, or were
-        generated here by `make_shape`, `make_helix` or `make_ring` in their place (always the
-        same ones). Those have the true `branch` and `pseudotime` in `extras`, and on one curve
-        also `t`, the position along it from 0 to 1; for the helix its parameter from 0 to 2π.
-
-    Examples
-    --------
-    >>> from ramify.datasets import fetch_toy
-    >>> moons = fetch_toy("two_moons")
-    >>> moons.X.shape, set(moons.y.tolist()), moons.source[:14]
-    ((200, 2), {0, 1}, 'Generated here')
-    """
-    key = understand(name).key if isinstance(name, str) else None
-    if key not in TOYS:
-        raise ValueError(f"name={name!r} must be one of {', '.join(map(repr, TOYS))}.")
-    return fetch(key, data_dir=data_dir)
