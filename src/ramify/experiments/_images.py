@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 
 from .._typing import Floats, Ints
+from ..datasets import Dataset
 
 
 def spaced(places: Floats, width: float, height: float) -> Ints:
@@ -184,3 +185,11 @@ def image_kernel(X: Floats) -> Floats:
     np.fill_diagonal(squared, 0.0)
     kernel: Floats = np.exp(-squared / X.shape[1])
     return kernel
+
+
+def rotation(data: Dataset) -> Floats:
+    """The order of the frames, as the file has it or says it."""
+    for name in ("order", "angle", "t"):
+        if name in data.extras:
+            return np.asarray(data.extras[name], dtype=np.float64)
+    return np.arange(len(data.X), dtype=np.float64)

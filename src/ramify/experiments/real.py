@@ -13,7 +13,8 @@ from ..datasets import Dataset, DatasetNotFound, fetch_teapot, fetch_usps_ones
 from ..estimators import SPL
 from ..structures import Ring
 from ._image_scores import consecutive, curve_by, places_along, roundness, sharpest_turn, slant
-from ._images import draw_images, pixels, rgb, spaced, standardised
+from ._images import draw_images, pixels, rgb, rotation, spaced, standardised
+from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
 
@@ -85,21 +86,13 @@ def _found(settings: Settings) -> dict[str, Dataset]:
             missing = error
             continue
         X = pixels(data.X)
-        order = np.argsort(_rotation(data), kind="stable") if name == "teapot" else None
+        order = np.argsort(rotation(data), kind="stable") if name == "teapot" else None
         if name == "usps_ones" and settings.quick and len(X) > QUICK_ONES:
             order = np.random.default_rng(0).choice(len(X), QUICK_ONES, replace=False)
         found[name] = data._replace(X=X if order is None else X[order])
     if not found and missing is not None:
         raise missing
     return found
-
-
-def _rotation(data: Dataset) -> Floats:
-    """The order of the frames, as the file has it or says it."""
-    for name in ("order", "angle", "t"):
-        if name in data.extras:
-            return np.asarray(data.extras[name], dtype=np.float64)
-    return np.arange(len(data.X), dtype=np.float64)
 
 
 # The cell
@@ -293,29 +286,16 @@ COLUMNS = {
 }
 
 
-def _cell(row: dict[str, Any], name: str) -> str:
-    value = row.get(name, "")
-    if name == "active" and value != "":
-        return f"{value:,} of {row['edges']:,}"
-    if isinstance(value, float) and name != "gamma":
-        return f"{value:.0f}" if name == "turn" else f"{value:.3f}"
-    return f"{value:g}" if name == "gamma" else str(value)
-
-
-def _table(rows: list[dict[str, Any]], names: list[str]) -> str:
-    lines = [" | ".join(COLUMNS[name] for name in names), " | ".join("---" for _ in names)]
-    lines += [" | ".join(_cell(row, name) for name in names) for row in rows]
-    return "\n".join(f"| {line} |" for line in lines)
+def _cell(row: dict[str, Any], name: str) -> Any:
+    if name == "active" and name in row:
+        return f"{row['active']:,} of {row['edges']:,}"
+    return f"{row['turn']:.0f}" if name == "turn" and name in row else row.get(name)
 
 
 def _write_table(rows: list[dict[str, Any]], settings: Settings) -> None:
-    names = [*COLUMNS, "edges", "n_upright", "seconds", "error"]
-    lines = [",".join(names)]
-    for row in rows:
-        values = (row.get(name, "") for name in names)
-        texts = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
-        lines.append(",".join(f'"{text}"' if "," in text else text for text in texts))
-    (settings.out / f"{NAME}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    names = [*COLUMNS, "edges", "spearman_high", "n_upright", "seconds", "error"]
+    table = ([row.get(name) for name in names] for row in rows)
+    write_csv(settings.out / f"{NAME}.csv", names, table)
 
 
 def _text(
@@ -349,7 +329,8 @@ def _text(
             for column in COLUMNS
             if column != "dataset" and any(column in row for row in rows if row["key"][0] == name)
         ]
-        parts.append(_table([row for row in rows if row["key"][0] == name], wanted))
+        block = [[_cell(row, column) for column in wanted] for row in rows if row["key"][0] == name]
+        parts.append(markdown([COLUMNS[column] for column in wanted], block))
     parts.append(
         "**The unit.** An edge of the raw model can become active only if its squared length is "
         "below about 2d/(γ+1), because the prior has unit variance. In pixels from 0 to 255 none "
@@ -385,7 +366,8 @@ def _words(name: str, data: Dataset, low: dict[str, Any], high: dict[str, Any]) 
         f"ones lean alike (half of them by more than {np.median(slants(data.X)):.0f}°), where "
         f"ranks mean little; the bound of 0.9 is ours. The {low['n_upright']} ones that lean by "
         f"less than {UPRIGHT:g}° have their median place at most {low['off_middle']:.2f} and "
-        f"{high['off_middle']:.2f} of the curve's length from its middle. The mean place by slant turns, within a tenth of its length, "
+        f"{high['off_middle']:.2f} of the curve's length from its middle. The "
+        "mean place by slant turns, within a tenth of its length, "
         f"by up to {low['turn']:.0f}° with γ = 0, and by up to {high['turn']:.0f}° "
         f"with γ = 10⁻³ (averaged over {WIDTHS[SHOWN]:g}° of slant; the check takes the "
         f"worst of {', '.join(f'{width:g}' for width in WIDTHS)}°)."
