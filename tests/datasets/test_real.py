@@ -571,6 +571,12 @@ def test_a_download_of_another_size_is_refused(monkeypatch, shape):
         fetch("vehicle")
 
 
+def test_a_download_without_labels_is_refused(monkeypatch):
+    as_if_online(monkeypatch, np.zeros((846, 18)), None)
+    with pytest.raises(DatasetNotFound, match="OpenML's data set 54 has 0 labels and X of shape"):
+        fetch("vehicle")
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [

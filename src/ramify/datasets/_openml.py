@@ -22,7 +22,7 @@ def download(entry: Entry, remote: Remote, data_home: Any = None) -> Stored:
     """
     bunch = _ask(remote, data_home)
     X = np.asarray(bunch.data, dtype=np.float64)
-    y = as_labels(bunch.target)
+    y = as_labels([] if bunch.target is None else bunch.target)
     if X.shape not in [(n, entry.shape[1]) for n in remote.n_rows] or y.shape != (len(X),):
         raise Unavailable(
             f"OpenML's data set {remote.data_id} has {len(y)} labels and X of shape {X.shape}, but "
