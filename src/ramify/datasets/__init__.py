@@ -7,6 +7,7 @@
 from ._dataset import Dataset, DatasetNotFound
 from ._simulated import Simulated
 from .cells import make_cells
+from .faces import Faces, make_faces
 from .paper import (
     fetch_cmu_pie,
     fetch_coil20,
@@ -24,6 +25,7 @@ from .paper import (
     fetch_usps_ones,
     fetch_vehicle,
 )
+from .progression import Progression, make_progression
 from .real import fetch, found_datasets
 from .shapes import make_helix, make_shape
 from .topologies import TOPOLOGIES, random_tree_topology
@@ -33,6 +35,8 @@ __all__ = [
     "TOPOLOGIES",
     "Dataset",
     "DatasetNotFound",
+    "Faces",
+    "Progression",
     "Simulated",
     "fetch",
     "fetch_cmu_pie",
@@ -52,8 +56,10 @@ __all__ = [
     "fetch_vehicle",
     "found_datasets",
     "make_cells",
+    "make_faces",
     "make_forest",
     "make_helix",
+    "make_progression",
     "make_ring",
     "make_shape",
     "make_tree",
