@@ -1,0 +1,83 @@
+"""How far an unfolding can be from the optimum: bounds from the dual `op:dual-mvu`."""
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from .._typing import Floats
+from ..graph import laplacian
+from ._mvu_graph import Framework
+
+
+def dual_bound(bars: Framework, w: Floats) -> float:
+    """An upper bound on the variance that any unfolding of the bars can have.
+
+    If μ is the smallest value of xᵀL(w)x/xᵀJx over the x that are not constant, w/μ is feasible for
+    the dual, and Σ w·φ/μ is a bound, provided that μ is positive. Multipliers of either sign that
+    are not quite optimal may have a small or negative μ. So the bound is taken for w, for w without
+    its negative part, which raises μ, and half way between them; the best one counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.baselines._mvu_certificate import dual_bound
+    >>> from ramify.baselines._mvu_graph import framework
+    >>> bars = framework(np.arange(3.0)[:, np.newaxis], np.array([[0, 1], [1, 2]]))
+    >>> round(dual_bound(bars, np.array([5.0, 5.0])), 6)
+    2.0
+    """
+    # Bars without tension hold nothing together, and the graph of the others may fall apart.
+    taut = np.maximum(w, 1e-3 * np.abs(w).mean())
+    bounds = []
+    for part in (0.0, 0.5, 1.0):
+        mixed = (1 - part) * w + part * taut
+        value = smallest_ratio(bars, mixed)
+        bounds.append(float(mixed @ bars.phi) / value if value > 0 else np.inf)
+    return min(bounds)
+
+
+def smallest_ratio(bars: Framework, w: Floats) -> float:
+    """The smallest xᵀL(w)x/xᵀJx, which is λ_{N−1}(L) where all masses are one.
+
+    Found by Lanczos iterations on the inverse of a matrix shifted to be barely positive definite,
+    which its Cholesky factor proves it to be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.baselines._mvu_certificate import smallest_ratio
+    >>> from ramify.baselines._mvu_graph import framework
+    >>> bars = framework(np.arange(3.0)[:, np.newaxis], np.array([[0, 1], [1, 2]]))
+    >>> round(smallest_ratio(bars, np.array([1.0, 1.0])), 6)
+    1.0
+    """
+    root = np.sqrt(bars.mass)
+    n_nodes = len(root)
+    A = laplacian(bars.edges, n_nodes, w).toarray() / np.outer(root, root)
+    # The constant vector becomes the root of the masses: out of the way.
+    A += (1 + np.abs(A).sum(axis=1).max()) * np.outer(root, root) / (root @ root)
+    for shift in shifts(float(np.abs(A).sum(axis=1).max())):
+        shifted = A.copy(order="F")
+        shifted[np.diag_indices(n_nodes)] -= shift
+        factor, info = lapack.dpotrf(shifted, lower=1, overwrite_a=1)
+        if info == 0:
+            break
+
+    def solve(v: Floats) -> Floats:
+        return np.asarray(lapack.dpotrs(factor, v, lower=1)[0])
+
+    if n_nodes <= 10:
+        return float(np.linalg.eigvalsh(A)[0])
+    inverse = LinearOperator((n_nodes, n_nodes), matvec=solve, dtype=np.float64)
+    start = np.random.default_rng(0).normal(size=n_nodes)
+    largest = eigsh(inverse, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
+    # Lanczos iterations err upwards in the value sought; half of what it may err is given back.
+    return float(shift + (1 - 1e-6) / largest[0])
+
+
+def shifts(radius: float) -> list[float]:
+    """Shifts to try, in descending order: near the value one that is hoped for, then farther."""
+    below = [0.99, 0.9, 0.5, 0.0]
+    while below[-1] > -radius:
+        below.append(min(-1.0, 4 * below[-1]))
+    return below
