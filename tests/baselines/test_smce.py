@@ -8,12 +8,13 @@ from scipy import linalg, optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.baselines import SMCE
+from ramify.baselines._affine_codes import affine_sparse_code
 from ramify.baselines._sparse_codes import (
     distinct_rows,
     laplacian_eigenmap,
     share_among_copies,
 )
-from ramify.baselines.smce import affine_sparse_code, directions
+from ramify.baselines.smce import directions
 from ramify.neighbors import neighbor_edges
 
 

@@ -142,16 +142,15 @@ class L1Graph(Baseline):
     and features, twice, and there is one for every sample. Here each begins with the samples
     that correlate most with it, and the dual solution tells which others have to enter: three to
     ten small programmes in the place of a large one, with a proof of optimality over all
-    samples. It still takes 0.02 s a sample for 150 samples of 4 features, 0.06 s for 3,500
+    samples. It still takes about 0.01 s a sample for 150 samples of 4 features, 0.06 s for 3,500
     of 16, 1 s for 2,000 of 256 and 5 s for 3,100 of 617: a few thousand samples of up to some
     tens of features, or a few hundred of up to a thousand, are practical.
 
     The ℓ1 norm of the errors depends on the choice of axes, unlike all else, so that the data
     cannot be rotated into fewer dimensions. Data are not centred, because subspaces go
-    through the origin; centre them first if you prefer, as one should for images of many
-    kinds. A copy of a sample, or a positive multiple, would be its perfect code, and the
-    two would see no one else: they count as one. A negative multiple is a code as perfect, and is
-    left to be one. The paper scales, and solves, as here, but is silent about all of these.
+    through the origin. A copy of a sample, or a positive multiple, would be its perfect code,
+    and the two would see no one else: they count as one. A negative multiple is a code as
+    perfect, and is left to be one.
 
     Examples
     --------
