@@ -89,7 +89,7 @@ def embed_shape(X: Floats, *, method: str, parameters: Parameters) -> dict[str, 
     >>> from ramify.datasets import fetch_toy
     >>> from ramify.experiments._shapes import embed_shape
     >>> moons = fetch_toy("two_moons").X
-    >>> embed_shape(moons, method="SPL", parameters={})["graph_parts"]
+    >>> embed_shape(moons, method="SPL-auto", parameters={})["graph_parts"]
     2
     """
     if method == "GPLVM":  # METHODS has the linear kernel of the paper's table, i.e. PCA

@@ -98,7 +98,7 @@ def truth_of(name: str, X: Floats, *, y: Any = None, t: Any = None) -> Truth:
         tips = np.flatnonzero(degrees(place.edges, place.n_nodes) == 1)
         return Truth(nothing, branch, position, place, _nearest(place, tips))
     if name == "two_moons":
-        part = np.unique(np.asarray(y), return_inverse=True)[1].astype(np.intp)
+        part: Ints = np.unique(np.asarray(y), return_inverse=True)[1].astype(np.intp)
         position = np.empty(len(X))
         for side in np.unique(part):
             position[part == side] = arc_angle(X[part == side])

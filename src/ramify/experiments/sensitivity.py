@@ -46,8 +46,8 @@ SCALED = (
 MEASURED = (
     "*Noise*: the median part of the variance among ten neighbours that is not along a parabola. "
     "*Order*: Spearman correlation of the way along the embedding with the order on the S, from "
-    "the worse end. *Form*: the smallest canonical correlation with the data. *V*: of what the "
-    "smaller axis owes to a parabola (V) and a cubic (S) of the true order, the parabola's part. "
+    "the worse end. *Form*: the smallest canonical correlation with the data. *V*: net over total "
+    "turning of the cubic that fits the curve best, 1 for a V and 0 for an even S. "
     "*Excess*: by how much expected squared distances of neighbours exceed those of the data, as "
     "a mean over neighbours, divided by the mean of the latter."
 )
@@ -145,10 +145,11 @@ def scored(
 
 
 def v_part(embedding: Floats, position: Floats) -> float:
-    """Whether a curve is a V or U (1) or an S (0), by its smaller principal axis.
+    """Whether a curve bends one way only, as a V (1), or as much the other way, as an S (0).
 
-    That axis is fitted by Legendre polynomials of the true order, up to the fifth degree; the
-    second is a V, the third an S, and the part of the second in both of them is returned.
+    Each coordinate, scaled to unit variance, is fitted by a cubic of the true order: the lowest
+    degree with which a curve can be an S, and no more, so that noise does not bend it. Returned is
+    the net turning of the cubic's direction, divided by its total turning.
 
     Examples
     --------
@@ -156,15 +157,15 @@ def v_part(embedding: Floats, position: Floats) -> float:
     >>> from ramify.experiments.sensitivity import v_part
     >>> t = np.linspace(-1, 1, 101)
     >>> v, s = np.column_stack([t, 0.2 * abs(t)]), np.column_stack([t, 0.2 * np.sin(4 * t)])
-    >>> bool(v_part(v, t) > 0.99), bool(v_part(s, t) < 0.01)
-    (True, True)
+    >>> round(v_part(v, t), 2), round(v_part(s, t), 2)
+    (1.0, 0.0)
     """
-    centred = to_unit_size(embedding)
-    axis = np.linalg.svd(centred, full_matrices=False)[0][:, 1]
+    axes = np.linalg.svd(to_unit_size(embedding), full_matrices=False)[0]
     rank = np.argsort(np.argsort(position))
-    weight = legendre.legfit(2 * rank / (len(rank) - 1) - 1, axis, 5)
-    parabola, cubic = weight[2] ** 2 / 5, weight[3] ** 2 / 7  # mean squares of the polynomials
-    return float(parabola / (parabola + cubic))
+    cubic = legendre.legfit(2 * rank / (len(rank) - 1) - 1, axes, 3)
+    slope = legendre.legval(np.linspace(-1, 1, 401), legendre.legder(cubic))
+    turns = np.diff(np.unwrap(np.arctan2(slope[1], slope[0])))
+    return float(abs(turns.sum()) / np.abs(turns).sum())
 
 
 def flatness(points: Floats) -> float:
@@ -189,8 +190,8 @@ def checks_of(
     checks = [
         ("(i) noise at γ = 1e-3, C = ∞, as part of the data's",
          small.scores.noise / own.noise, "<=", MOST_NOISE),
-        ("(ii) γ = 0, C = ∞: part of a V in V and S", none.v_part, ">=", 0.5),
-        ("(ii) γ = 1e-3, C = ∞: part of a V in V and S", small.v_part, "<=", 0.5),
+        ("(ii) γ = 0, C = ∞: net over total turning (V: 1, S: 0)", none.v_part, ">=", 0.5),
+        ("(ii) γ = 1e-3, C = ∞: net over total turning (V: 1, S: 0)", small.v_part, "<=", 0.5),
         ("(ii) form kept at γ = 1e-3, C = ∞", small.scores.shape, ">=", LEAST_FORM),
         ("(ii) form kept at γ = 0, less that at γ = 1e-3",
          none.scores.shape - small.scores.shape, "<=", 0),
@@ -301,11 +302,10 @@ def draw(
 
 
 def along_axes(points: Floats, target: Floats) -> Floats:
-    """Points along their principal axes, whose signs are the likest to those of the target."""
+    """Points along their principal axes, which run as the coordinates of the target do."""
     left, size, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    likest = np.linalg.svd(target - target.mean(axis=0), full_matrices=False)[0]
-    sign = np.where((left * likest[:, :2]).sum(axis=0) < 0, -1.0, 1.0)
-    return np.asarray(sign * left * size)
+    along = (left * (target - target.mean(axis=0))).sum(axis=0)
+    return np.asarray(np.where(along < 0, -1.0, 1.0) * left * size)
 
 
 def named(value: float) -> str:

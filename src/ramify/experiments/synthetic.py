@@ -266,6 +266,7 @@ def text_of(
         "\n".join(f"- {note}" for note in notes_on(toys, rows)),
         "Methods that failed:\n\n" + "\n".join(failed) if failed else "",
         "\n\n".join(failures(checks, at)),
+        unordered(toys),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -327,4 +328,17 @@ def noise_note(at: dict[tuple[str, str], Row], names: list[str]) -> str:
         "What is smoother than SPL and passes for the structure has less of the form: "
         + "; ".join(lines)
         + " (a plain circle in the place of the helix's eight lobes would have 0.94)."
+    )
+
+
+def unordered(toys: list[Toy]) -> str:
+    """Shapes whose points are not in order by themselves, so that no embedding's need be."""
+    names = [
+        f"{toy.data.title} ({toy.own.order:.2f})" for toy in toys if toy.own.order < LEAST_ORDER
+    ]
+    if not names:
+        return ""
+    return (
+        "Gaps between points along these shapes are wider than those between their turns, so that "
+        f"the data themselves do not have the true order: {', '.join(names)}."
     )
