@@ -22,7 +22,6 @@ class Problem(NamedTuple):
     data: Dataset
     n_components: int
     n_all: int  # samples before --quick took some
-    accuracy: float  # of the features themselves
 
 
 class Fit(NamedTuple):

@@ -8,6 +8,7 @@ from sklearn.model_selection import train_test_split
 from .._messages import listed
 from .._typing import Floats
 from ..datasets import Dataset, DatasetNotFound, fetch, found_datasets
+from ..datasets._catalog import CATALOG, understand
 from ..metrics import loo_1nn
 from ._table1_rows import Fit, Problem, best_rows, write_tables
 from ._table1_text import checks_of, draw, text_of
@@ -30,13 +31,16 @@ def run(settings: Settings) -> Outcome:
     """
     methods = chosen_methods(settings.methods)
     problems, absent = chosen_problems(settings)
-    cells, keys = [], []
-    for problem in problems:
-        for method in methods:
-            for parameters in tried(method, len(problem.data.X), settings.quick):
-                cells.append(cell_of(problem, method, parameters))
-                keys.append((problem, method.name, parameters))
+    keys = [
+        (problem, method.name, parameters)
+        for problem in problems
+        for method in methods
+        for parameters in tried(method, len(problem.data.X), settings.quick)
+    ]
+    cells = [cell_of_features(problem) for problem in problems] + [cell_of_fit(*k) for k in keys]
     computed = compute(cells, settings, "table1")
+    raw, computed = computed[: len(problems)], computed[len(problems) :]
+    features = {p.name: one.result["accuracy"] for p, one in zip(problems, raw, strict=True)}
     fits = [Fit(*key, one) for key, one in zip(keys, computed, strict=True)]
     rows = best_rows(fits)
     write_tables(settings.out, fits, rows)
@@ -44,24 +48,31 @@ def run(settings: Settings) -> Outcome:
     return Outcome(
         "table1",
         "Table 1: leave-one-out accuracy of the nearest neighbour",
-        text_of(problems, methods, rows, absent, quick=settings.quick),
+        text_of(features, problems, methods, rows, absent, quick=settings.quick),
         checks_of(problems, rows, quick=settings.quick),
         ["table1.csv", "table1_fits.csv", "table1.png"],
     )
 
 
-def cell_of(problem: Problem, method: Method, parameters: Parameters) -> Cell:
+def cell_of_features(problem: Problem) -> Cell:
+    """The set itself, for comparison."""
+    data = {"X": problem.data.X, "y": problem.data.y}
+    return Cell(f"{problem.data.title} features", accuracy_of_features, data, {})
+
+
+def accuracy_of_features(X: Floats, y: Any) -> dict[str, Any]:
+    """Leave-one-out accuracy of the nearest neighbour without any embedding."""
+    return {"accuracy": loo_1nn(X, y)}
+
+
+def cell_of_fit(problem: Problem, method: str, parameters: Parameters) -> Cell:
     """One fit, to be computed once."""
     chosen = ", ".join(f"{name}={value:g}" for name, value in parameters.items())
     return Cell(
-        f"{problem.data.title} {method.name} {chosen}".strip(),
+        f"{problem.data.title} {method} {chosen}".strip(),
         accuracy_of_fit,
         {"X": problem.data.X, "y": problem.data.y},
-        {
-            "method": method.name,
-            "n_components": problem.n_components,
-            "parameters": parameters,
-        },
+        {"method": method, "n_components": problem.n_components, "parameters": parameters},
     )
 
 
@@ -99,15 +110,19 @@ def chosen_problems(settings: Settings) -> tuple[list[Problem], list[str]]:
         return [problem_of(*item, quick=settings.quick) for item in sets.items()], []
     problems, absent = [], []
     for name in SETS:
+        stems = [stem for stem in found_datasets(folder) if understand(stem).key == name]
         try:
-            # A folder that is named is what is meant, and nothing is fetched beside it.
-            data = fetch(name, data_dir=folder, download=folder is None)
+            # A folder that is named is what is meant, and nothing is taken from elsewhere.
+            if folder is not None and not stems:
+                raise DatasetNotFound(f"{CATALOG[name].title}: there is no {name}.npz in {folder}.")
+            data = fetch(name, data_dir=folder)
         except DatasetNotFound as error:
             absent.append(str(error))
         else:
-            problems.append(problem_of(name, data, quick=settings.quick))
+            called = stems[0] if len(stems) == 1 else name
+            problems.append(problem_of(called, data, quick=settings.quick))
     if not problems:
-        there = listed(found_datasets(folder), 20) if folder is not None else ""
+        there = listed(found_datasets(folder), 20)
         hint = f"name some of {there} with --datasets, or " if there else ""
         raise ValueError(
             f"none of the paper's data sets was found{f' in {folder}' if folder else ''}; {hint}"
@@ -125,7 +140,7 @@ def problem_of(name: str, data: Dataset, *, quick: bool) -> Problem:
     d = data.n_components or components_of_energy(X, ENERGY)
     d = min(d, X.shape[1], len(X) - 1)
     kept = data._replace(X=np.ascontiguousarray(X), y=np.asarray(y))
-    return Problem(name, kept, d, n_all, float(loo_1nn(X, y)))
+    return Problem(name, kept, d, n_all)
 
 
 def some_of(y: Any, n: int) -> Any:
