@@ -27,6 +27,11 @@ class Baseline(BaseEstimator, metaclass=ABCMeta):
         "random_state": ["random_state"],
     }
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the embedding of the samples X.
 
