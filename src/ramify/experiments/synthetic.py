@@ -75,10 +75,10 @@ TRUTH_NOTE = (
     "on the moons their labels, and the angle on each; of clusters the nearest of three means."
 )
 MOONS_NOTE = (
-    "The graph of ten nearest neighbours of the two moons has two unconnected parts. Methods "
-    "that embed such parts one by one, as all do here that build on this graph, separate the "
-    "moons, whatever else they do; those that need a connected graph, as some programs of the "
-    "paper's time did, cannot. What tells the methods apart is the form of each moon: {forms}."
+    "In the data of the two moons, too, a gap separates them. What keeps the data as they are "
+    "therefore separates them, and so does what embeds the unconnected parts of a graph of "
+    "neighbours one by one; programs that need a connected graph cannot. What tells the methods "
+    "with two separate moons apart is their form, {forms}, and their noise (table)."
 )
 
 
