@@ -43,8 +43,8 @@ class MVU(Baseline):
         Stop when the root mean squared relative violation of the constraints, the relative residual
         ‖LR − R‖/‖R‖ of the optimality condition, where K = RRᵀ, and the relative difference between
         primal and dual objective are all at most this.
-    max_iter : int, default=1500
-        Most iterations to run.
+    max_iter : int or None, default=None
+        Most iterations to run. None is 3·10⁶/n_samples, but at least 1,500 and at most 20,000.
     random_state : int, RandomState or None, default=None
         Seed of the small displacements that let the samples leave the space of the data.
 
@@ -114,7 +114,7 @@ class MVU(Baseline):
         **Baseline._parameter_constraints,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -123,7 +123,7 @@ class MVU(Baseline):
         *,
         n_neighbors: int = 10,
         tol: float = 5e-3,
-        max_iter: int = 1500,
+        max_iter: int | None = None,
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -149,7 +149,8 @@ class MVU(Baseline):
             # At right angles to the data the variance has no slope: a push, too small to matter.
             push = 1e-2 * np.sqrt(np.median(bars.phi) / n_columns)
             start += push * rng.normal(size=start.shape)
-            found = unfold(bars, start, max_iter=self.max_iter, tol=self.tol)
+            max_iter = self.max_iter or int(np.clip(3e6 / len(Y), 1500, 20_000))
+            found = unfold(bars, start, max_iter=max_iter, tol=self.tol)
             bound = dual_bound(bars, found.w)
         self.factor_ = found.R[bars.node] * unit
         self.weights_ = np.zeros(len(self.edges_))
