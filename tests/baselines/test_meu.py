@@ -93,6 +93,7 @@ def test_embedding_is_the_kernel_pca_of_the_covariance(monkeypatch):
     model = MEU(3, n_neighbors=8).fit(X)
     np.testing.assert_allclose(model.embedding_, kernel_pca(covariance(model), 3), atol=1e-7)
     monkeypatch.setattr("ramify.solvers.spl_paths.MAX_EXACT", 50)
+    monkeypatch.setattr("ramify.baselines.meu.MAX_DENSE", 0)
     sparse = MEU(3, n_neighbors=8).fit(X)
     np.testing.assert_allclose(sparse.embedding_, kernel_pca(covariance(sparse), 3), atol=1e-7)
     np.testing.assert_allclose(sparse.embedding_, model.embedding_, atol=1e-4)

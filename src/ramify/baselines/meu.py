@@ -18,6 +18,10 @@ from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl,
 from ._base import Baseline
 from ._gaussian import centred_with_variance, warn_unconverged
 
+# With fewer samples per component than this a dense eigensolver is the faster one, as long as the
+# matrix is no larger than that.
+SAMPLES_PER_COMPONENT, MAX_DENSE = 40, 10_000
+
 
 class Unfolding(NamedTuple):
     """The density found, and how far it is from the optimum."""
@@ -126,8 +130,9 @@ def unfold(
 
 def embedding(found: Unfolding, n_components: int, lam: float) -> Floats:
     """Kernel PCA of (L + λI)⁻¹, which is 1/λ times the posterior covariance of the SPL problem."""
-    s = found.s / (4 * lam)
-    if found.path.name == "exact":
+    s, n = found.s / (4 * lam), len(found.problem.Y)
+    is_many = n < SAMPLES_PER_COMPONENT * n_components and n <= MAX_DENSE
+    if found.path.name == "exact" or is_many:
         scores = kernel_pca(posterior_covariance(found.problem, s), n_components)
     else:
         narrow = replace(found.problem, n_components=n_components)
