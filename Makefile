@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format bench bench-quick bench-selection bench-trajectories clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -15,6 +15,8 @@ help:
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
+	@echo "make reproduce    the paper's table and figures (two hours), into docs/reproduction.md"
+	@echo "make reproduce-quick  a look at them (some minutes), into ramify-reproduction-quick/"
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
@@ -34,6 +36,16 @@ $(VENV)/setup.stamp: $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/ramify demo --out ramify-demo
+
+# The data sets lie in the folder that the environment variable RAMIFY_DATA names, or are fetched.
+reproduce: $(VENV)/setup.stamp
+	$(BIN)/ramify reproduce all -o ramify-reproduction
+	mkdir -p docs/images/reproduction
+	cp ramify-reproduction/*.png docs/images/reproduction/
+	sed 's#](\([a-z0-9_-]*\.png\))#](images/reproduction/\1)#' ramify-reproduction/report.md > docs/reproduction.md
+
+reproduce-quick: $(VENV)/setup.stamp
+	$(BIN)/ramify reproduce all --quick -o ramify-reproduction-quick
 
 setup: $(VENV)/setup.stamp
 
@@ -85,4 +97,4 @@ bench-trajectories: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/trajectories.py
 
 clean:
-	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo ramify-reproduction ramify-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,7 +32,9 @@ def test_unknown_names_are_reported_as_usual():
         ramify.Tree  # noqa: B018
 
 
-@pytest.mark.parametrize("name", ["datasets", "metrics", "preparation", "structures", "trajectory"])
+@pytest.mark.parametrize(
+    "name", ["baselines", "datasets", "metrics", "preparation", "structures", "trajectory"]
+)
 def test_subpackages_need_no_import_of_their_own_and_no_extra(name):
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['pandas', 'networkx', 'tqdm'])); "

@@ -1,9 +1,13 @@
 """Which experiments there are, and the files that tell of them together."""
 
 import importlib
+import platform
+import time
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
+from .. import __version__
 from .._compat import import_pandas
 from ..io import replacing
 from .settings import Check, Outcome, Settings
@@ -91,13 +95,8 @@ def check_table(checks: Sequence[Check]) -> str:
 
 def write_report(out: Path, outcomes: Sequence[Outcome]) -> None:
     """What all outcomes say, in one page and one table."""
-    checks = [check for outcome in outcomes for check in outcome.checks]
-    holding = sum(check.passed for check in checks)
-    head = (
-        "# The paper, reproduced\n\nMade by `ramify reproduce`. "
-        f"{holding} of {len(checks)} claims that were checked by a number hold.\n"
-    )
-    _write(out / REPORT, "\n".join([head, *(page(outcome, level=2) for outcome in outcomes)]))
+    pages = [page(outcome, level=2) for outcome in outcomes]
+    _write(out / REPORT, "\n".join([head_of(outcomes), *pages]))
     frame = import_pandas().DataFrame(
         [
             (outcome.name, *check[:4], check.data, check.passed)
@@ -108,6 +107,31 @@ def write_report(out: Path, outcomes: Sequence[Outcome]) -> None:
     )
     with replacing(out / CHECKS) as file:
         frame.to_csv(file, index=False, lineterminator="\n")
+
+
+def head_of(outcomes: Sequence[Outcome]) -> str:
+    """What the report is, what it was made with, and how many claims hold."""
+    checks = [check for outcome in outcomes for check in outcome.checks]
+    holding = sum(check.passed for check in checks)
+    versions = ", ".join(
+        f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "scikit-learn")
+    )
+    short = [
+        f"- {outcome.name}: {check.claim}: {check.value:.5g}"
+        for outcome in outcomes
+        for check in outcome.checks
+        if not check.passed
+    ]
+    parts = [
+        "# The paper, reproduced",
+        'The paper is Li Wang, "Probabilistic Dimensionality Reduction via Structure Learning". '
+        "Its table and its figures were made anew by `ramify reproduce`, which wrote this page: every "
+        f"number in it was measured on {time.strftime('%Y-%m-%d')} with ramify {__version__}, "
+        f"Python {platform.python_version()}, {versions}.",
+        f"{holding} of {len(checks)} claims that were checked by a number hold."
+        + (" These do not; the sections below say why:" if short else ""),
+    ]
+    return "\n\n".join([*parts, "\n".join(short)] if short else parts) + "\n"
 
 
 def _write(path: Path, text: str) -> None:
