@@ -125,9 +125,9 @@ def head_of(outcomes: Sequence[Outcome]) -> str:
     parts = [
         "# The paper, reproduced",
         'The paper is Li Wang, "Probabilistic Dimensionality Reduction via Structure Learning". '
-        "Its table and its figures were made anew by `ramify reproduce`, which wrote this page: every "
-        f"number in it was measured on {time.strftime('%Y-%m-%d')} with ramify {__version__}, "
-        f"Python {platform.python_version()}, {versions}.",
+        "Its table and its figures were made anew by `ramify reproduce`, which wrote this page: "
+        f"every number in it was measured, on {time.strftime('%Y-%m-%d')}, with ramify "
+        f"{__version__}, Python {platform.python_version()}, {versions}.",
         f"{holding} of {len(checks)} claims that were checked by a number hold."
         + (" These do not; the sections below say why:" if short else ""),
     ]
