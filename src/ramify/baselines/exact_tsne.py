@@ -14,6 +14,8 @@ EXAGGERATION, N_EXAGGERATED = 12.0, 100
 MIN_GAIN = 0.01
 # What the entropy of a row may miss its target by.
 ENTROPY_TOL = 1e-10
+# A width smaller than the mean distance by exp of half of this tells copies from all others.
+MAX_LOG_BETA = 100.0
 
 
 def affinities(X: Floats, perplexity: float) -> Floats:
@@ -56,6 +58,7 @@ def conditional(D2: Floats, entropy: float) -> None:
         mean = row.mean() - nearest
         low, high = -np.inf, np.inf
         log_beta = -np.log(mean) if mean > 0 else 0.0
+        limit = log_beta + MAX_LOG_BETA
         total = 1.0
         for _ in range(100):
             beta = np.exp(log_beta)
@@ -80,7 +83,7 @@ def conditional(D2: Floats, entropy: float) -> None:
             log_beta += step
             if not low < log_beta < high:
                 log_beta = (low + high) / 2
-            if log_beta > 600:  # copies
+            if log_beta > limit:
                 break
         for j in range(n):
             row[j] = weight[j] / total

@@ -12,6 +12,7 @@ to part are added, which are the shortest that can join them. The fitted ``n_par
 of parts before that; 1 means that nothing was added.
 """
 
+from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -163,8 +164,9 @@ class NeighborGraphBaseline(Baseline):
         check_n_neighbors(self.n_neighbors, len(X))
         self.embedding_, self.n_parts_ = self._embed(X)
 
+    @abstractmethod
     def _embed(self, X: Floats) -> tuple[Floats, int]:
-        raise NotImplementedError
+        """The embedding, and the number of parts of the graph."""
 
 
 class Isomap(NeighborGraphBaseline):
@@ -379,7 +381,8 @@ class TSNE(Baseline):
     method goes from sample to sample. It also gives the Student distribution n_components − 1
     degrees of freedom; the paper's toolbox has one in any dimension, and so have we. In one and two
     dimensions both agree, and scikit-learn's solver is used. The descent is chaotic: it runs on
-    one thread, or else the number of threads would decide the outcome.
+    one thread, or else the number of threads would decide the outcome. The toolbox first reduces the
+    data to 30 principal components; we do not, which changes little.
 
     Examples
     --------
