@@ -381,8 +381,8 @@ class TSNE(Baseline):
     method goes from sample to sample. It also gives the Student distribution n_components − 1
     degrees of freedom; the paper's toolbox has one in any dimension, and so have we. In one and two
     dimensions both agree, and scikit-learn's solver is used. The descent is chaotic: it runs on
-    one thread, or else the number of threads would decide the outcome. The toolbox first reduces the
-    data to 30 principal components; we do not, which changes little.
+    one thread, or else the number of threads would decide the outcome. The toolbox first reduces
+    the data to 30 principal components; we do not, which changes little.
 
     Examples
     --------
