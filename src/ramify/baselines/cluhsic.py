@@ -186,10 +186,11 @@ class CLUHSIC(Baseline):
     by 1/2, points spread evenly round a circle gain more from two labels (0.203, with a linear
     kernel and in units of n²) than from all ten (0.175). With the cosine all labels are equally
     extreme, and ten gain 0.242. A chain has two extreme labels, and samples without gaps between
-    them then use only these: that is why it is not offered by name. The cosine knows one turn
-    only: of objects whose back looks like their front, such as a teapot, labels go half round and
-    return. There an array with more detail, exp(−d²/2) for labels d steps apart, and a narrower
-    kernel (three times the default gamma) find the whole turn.
+    them then use only these: that is why it is not offered by name. On 100 views of a teapot, ten
+    labels with the cosine and the default gamma go part of the way round and return, also from the
+    true order as a start: it is the objective that prefers this. Of twelve combinations of four
+    gammas and three rings that were tried, knowing the true order, one went once round by itself:
+    exp(−d²/2) for labels d steps apart, with three times the default gamma.
 
     Examples
     --------
