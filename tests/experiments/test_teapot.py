@@ -3,6 +3,7 @@ import pytest
 
 from ramify.datasets import DatasetNotFound
 from ramify.experiments import teapot
+from ramify.experiments._image_scores import turn_agreement
 from ramify.experiments._rows import markdown, write_csv
 from ramify.experiments.settings import Settings
 from tests.experiments.test_real import turning
@@ -48,6 +49,19 @@ def test_teapot_finds_the_chain_and_the_ring(tmp_path):
     assert values["ring, λ = 0.1·N, d = 95%: edges that join consecutive frames"].passed
     assert "40 of the 400 frames" in outcome.text
     assert "quick" in outcome.text
+
+
+def test_turn_agreement_tells_a_turn_from_going_to_and_fro():
+    turn = 2 * np.pi * np.arange(40) / 40
+    assert turn_agreement(turn) == pytest.approx(1)
+    assert turn_agreement(5 - turn) == pytest.approx(1)
+    to_and_fro = np.minimum(turn, 2 * np.pi - turn)
+    assert turn_agreement(to_and_fro) == pytest.approx(0.5, abs=0.05)
+
+
+def test_labels_of_cluhsic_follow_a_spot_that_goes_round():
+    found = teapot.ring_labels(turning(40), width=0.0, narrower=1.0)
+    assert turn_agreement(2 * np.pi * found["labels"] / teapot.N_LABELS) > 0.9
 
 
 def test_teapot_says_so_when_frames_are_out_of_order(tmp_path):

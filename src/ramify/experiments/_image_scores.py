@@ -48,8 +48,7 @@ def consecutive(edges: Ints, n_frames: int) -> int:
 def roundness(points: Floats) -> float:
     """Agreement of the angle in the first two columns with the rotation: 1 for an even circle.
 
-    The length of the mean of exp(i(a − θ)) over the samples, with θ running evenly once around in
-    their order, in the better of the two directions.
+    The angle is that around the mean; see `turn_agreement`.
 
     Examples
     --------
@@ -59,8 +58,24 @@ def roundness(points: Floats) -> float:
     >>> round(roundness(np.column_stack([np.sin(turn), np.cos(turn)])), 6)
     1.0
     """
-    angle = np.arctan2(*(points[:, 1::-1] - points[:, 1::-1].mean(axis=0)).T)
-    turn = 2 * np.pi * np.arange(len(points)) / len(points)
+    x, y = (points[:, :2] - points[:, :2].mean(axis=0)).T
+    return turn_agreement(np.arctan2(y, x))
+
+
+def turn_agreement(angle: Floats) -> float:
+    """Agreement of angles with the rotation: 1 if they go round once, evenly.
+
+    The length of the mean of exp(i(a − θ)) over the samples, with θ running evenly once around in
+    their order, in the better of the two directions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.experiments._image_scores import turn_agreement
+    >>> round(turn_agreement(np.linspace(7, 7 - 2 * np.pi, 20, endpoint=False)), 6)
+    1.0
+    """
+    turn = 2 * np.pi * np.arange(len(angle)) / len(angle)
     return float(max(abs(np.exp(1j * (angle - way * turn)).mean()) for way in (1, -1)))
 
 

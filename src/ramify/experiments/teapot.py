@@ -4,15 +4,17 @@ from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.sparse.csgraph import depth_first_order
 
 from .._typing import Floats, Ints
+from ..baselines import CLUHSIC
 from ..datasets import Dataset, fetch_teapot
 from ..estimators import DDRTree
 from ..graph import adjacency
 from ..metrics import skeleton_smoothness
 from ..plotting import plot_adjacency
 from ..structures import Tree
-from ._image_scores import consecutive
+from ._image_scores import consecutive, turn_agreement
 from ._images import draw_images, image_kernel, pixels, rgb, rotation, standardised
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
@@ -25,6 +27,10 @@ PAPER_COMPONENTS = 36
 PAPER_TREE_WEIGHT = 0.1  # of each frame
 STEP = 30 / 400  # of a turn between two frames that are drawn
 QUICK_FRAMES = 50
+# CLUHSIC: labels on a ring, with its defaults, and in the setting that its docstring advises for
+# objects whose back looks like their front.
+N_LABELS = 10
+RIVALS = {"CLUHSIC": (0.0, 1.0), "CLUHSIC, narrower kernels": (1.0, 3.0)}
 
 
 class Fitted(NamedTuple):
@@ -59,15 +65,21 @@ def run(settings: Settings) -> Outcome:
     cells = [Cell(fit.name, principal_graph, {"kernel": kernel}, fit._asdict()) for fit in fits]
     computed = dict(zip(fits, compute(cells, settings, NAME), strict=True))
     rows = {fit: _measured(fit, done, len(X)) for fit, done in computed.items()}
+    rivals = [
+        Cell(name, ring_labels, {"X": X}, {"width": width, "narrower": narrower})
+        for name, (width, narrower) in RIVALS.items()
+    ]
+    labels = dict(zip(RIVALS, compute(rivals, settings, NAME), strict=True))
+    turns = _turns(computed[RING], labels)
     before = {
         "images": _spanned(standardised(X)),
         "rows of the kernel matrix": _spanned(kernel),
     }
     smooth = _smoothness(kernel, computed)
-    _draw(X, {fit: computed[fit] for fit in (PAPERS, RING)}, settings)
+    _draw(X, {fit: computed[fit] for fit in (PAPERS, RING)}, labels, settings)
     header = list(rows[PAPERS])
     write_csv(settings.out / f"{NAME}.csv", header, [list(row.values()) for row in rows.values()])
-    text = _text(data, X, rows, before, smooth, settings)
+    text = _text(data, X, rows, before, smooth, turns, settings)
     return Outcome(
         NAME, TITLE, text, _checks(data, rows, smooth, len(X)), [f"{NAME}.png", f"{NAME}.csv"]
     )
@@ -106,6 +118,45 @@ def principal_graph(
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
     }
+
+
+def ring_labels(X: Floats, *, width: float, narrower: float) -> Result:
+    """CLUHSIC's labels of the frames, and the frames in kernel principal components.
+
+    Labels d steps apart have the similarity exp(−d²/(2·width²)) or, for a width of 0, that of
+    CLUHSIC's own ring.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.experiments.teapot import ring_labels
+    >>> turn = 2 * np.pi * np.arange(40) / 40
+    >>> X = np.column_stack([np.cos(turn), np.sin(turn)])
+    >>> len(set(ring_labels(X, width=0.0, narrower=1.0)["labels"].tolist()))
+    10
+    """
+    away = np.abs(np.subtract.outer(np.arange(N_LABELS), np.arange(N_LABELS)))
+    away = np.minimum(away, N_LABELS - away)
+    model = CLUHSIC(
+        N_LABELS,
+        label_kernel=np.exp(-(away**2) / (2 * width**2)) if width else "ring",
+        gamma=narrower / X.shape[1],
+        n_components=min(3, X.shape[1]),
+        random_state=0,
+    ).fit(standardised(X))
+    return {"labels": model.labels_.astype(np.int64), "embedding": model.embedding_}
+
+
+def _turns(ring: Computed, labels: dict[str, Computed]) -> dict[str, float]:
+    """That of our ring and of CLUHSIC's labels."""
+    places = {
+        name: done.result["labels"] / N_LABELS for name, done in labels.items() if not done.error
+    }
+    if not ring.error:
+        edges, n = ring.result["edges"], len(ring.result["centers"])
+        order, _ = depth_first_order(adjacency(edges, n), 0, directed=False)
+        places = {'DDRTree, structure="ring"': np.argsort(order) / n, **places}
+    return {name: turn_agreement(2 * np.pi * place) for name, place in places.items()}
 
 
 def _spanned(points: Floats) -> Ints:
@@ -171,14 +222,20 @@ def _checks(
     return checks
 
 
-def _draw(X: Floats, shown: dict[Fitted, Computed], settings: Settings) -> None:
-    figure = plt.figure(figsize=(11, 5.2 * len(shown)), layout="constrained")
+def _draw(
+    X: Floats,
+    shown: dict[Fitted, Computed],
+    labels: dict[str, Computed],
+    settings: Settings,
+) -> None:
+    n_rows = len(shown) + 1
+    figure = plt.figure(figsize=(11, 4.9 * n_rows), layout="constrained")
     n = len(X)
     order = np.arange(n)
     for r, (fit, done) in enumerate(shown.items()):
         if done.error:
             continue
-        left = figure.add_subplot(len(shown), 2, 2 * r + 1, projection="3d", computed_zorder=False)
+        left = figure.add_subplot(n_rows, 2, 2 * r + 1, projection="3d", computed_zorder=False)
         centers, edges = done.result["centers"], done.result["edges"]
         for edge in edges:
             left.plot(*centers[edge].T, color="0.45", linewidth=1.2)
@@ -192,15 +249,31 @@ def _draw(X: Floats, shown: dict[Fitted, Computed], settings: Settings) -> None:
         bar.set_label("rotation (°)")
         bar.set_ticks([0, 90, 180, 270, 360])
         bar.outline.set_visible(False)
-        right = figure.add_subplot(len(shown), 2, 2 * r + 2)
+        right = figure.add_subplot(n_rows, 2, 2 * r + 2)
         plot_adjacency(adjacency(edges, n), ax=right)
         right.set(xlabel="frame", ylabel="frame")
         right.set_title(f"({'bd'[r]}) adjacency matrix", fontsize=12)
         which = np.unique(np.round(np.arange(0, 1, STEP) * n).astype(int))
         images = rgb(X[which], 76, 101)
         draw_images(left, centers[which], images, zoom=0.33, away_from=centers)
+    _draw_rivals(figure, n_rows, labels)
     figure.savefig(settings.out / f"{NAME}.png", dpi=110 if settings.quick else 200)
     plt.close(figure)
+
+
+def _draw_rivals(figure: Any, n_rows: int, labels: dict[str, Computed]) -> None:
+    """CLUHSIC's labels by frame, for both settings."""
+    for k, (name, done) in enumerate(labels.items()):
+        if done.error:
+            continue
+        ax = figure.add_subplot(n_rows, 2, 2 * n_rows - 1 + k)
+        found = done.result["labels"]
+        frames = np.arange(len(found))
+        ax.scatter(frames, found, c=360 * frames / len(found), cmap="hsv", vmin=0, vmax=360, s=18)
+        ax.set(xlabel="frame", ylabel="label on the ring", ylim=(-0.5, N_LABELS - 0.5))
+        ax.set_box_aspect(0.62)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_title(f"({'ef'[k]}) {name}", fontsize=12)
 
 
 def _others(row: dict[str, Any]) -> str:
@@ -214,6 +287,7 @@ def _text(
     rows: dict[Fitted, dict[str, Any]],
     before: dict[str, Ints],
     smooth: dict[str, float],
+    turns: dict[str, float],
     settings: Settings,
 ) -> str:
     n, papers = len(X), rows[PAPERS]
@@ -251,6 +325,14 @@ def _text(
         f"Smoothness is one minus the mean angle between successive edges, as a part of 180°, in "
         f"the three components that are drawn; the frames in their order in kernel principal "
         f"components, without a learned curve, have {smooth['projection']:.3f}."
+    )
+    parts.append(
+        "**CLUHSIC**, which the paper names for comparison, is told that its "
+        f"{N_LABELS} labels lie on a ring, and gives one to each frame. The agreement of places on "
+        "the ring with the rotation (1 if they go round once, evenly) is "
+        + ", ".join(f"{value:.3f} for {name}" for name, value in turns.items())
+        + ". About one half is what labels have that go half round and return, since the teapot's "
+        "back looks like its front."
     )
     parts.append(f"All numbers: [{NAME}.csv]({NAME}.csv). Source of the frames: {data.source}")
     return "\n\n".join(parts)
