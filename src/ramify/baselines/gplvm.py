@@ -284,7 +284,8 @@ class GPLVM(Baseline):
       maxima and should not depend on the number of threads: some 0.1 s for 1,000 samples and
       0.6 s for 2,000, so that 200 iterations take two minutes there.
     - A linear GPLVM discards N − d eigenvalues of YYᵀ/D, most of them zero, and not PPCA's D − d of
-      YᵀY/N. Its σ² is therefore tiny, and X are nearly the principal scores over √D.
+      YᵀY/N. Beside the eigenvalues that are kept, which grow with N, σ² is tiny, and X are nearly
+      the principal scores over √D.
     - The paper names the GPLVM of a toolbox for its table. As published that toolbox has a Gaussian
       kernel of unit width, neither noise nor other parameters, and hands the log-likelihood, not
       its negative, to a minimiser. It starts at the principal scores and cannot leave them
