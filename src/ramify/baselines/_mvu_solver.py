@@ -21,13 +21,15 @@ from ..graph import laplacian
 from ._mvu_graph import Framework
 
 # Pairs that L-BFGS remembers, and its iterations between two updates of the multipliers.
-MEMORY, INNER = 8, 200
+MEMORY, INNER = 8, 100
 # Stiffness of the bars at the start, in units of the mean tension of the data.
-STIFFNESS = 30.0
+STIFFNESS = 100.0
 # A bar shorter than the median is stiffer per relative violation, by at most this factor.
 MAX_STIFFER = 4.0
 # The columns that hold this part of the variance have a preconditioner of their own.
 LEADING = 0.97
+# Columns with less than this part of the variance are dropped, but for a few.
+NEGLIGIBLE, N_SPARE = 1e-12, 4
 
 Solve: TypeAlias = Callable[[Floats], Floats]
 
@@ -162,10 +164,11 @@ def unfold(bars: Framework, start: Floats, *, max_iter: int, tol: float) -> Unfo
 
 
 def principal(R: Floats, model: Bars) -> Floats:
-    """R centred, in coordinates of descending variance."""
+    """R centred, in coordinates of descending variance, without most of those that have none."""
     centred = R - model.mass @ R / model.mass.sum()
-    _, axes = np.linalg.eigh(centred.T @ (model.mass[:, np.newaxis] * centred))
-    return np.ascontiguousarray(centred @ axes[:, ::-1])
+    values, axes = np.linalg.eigh(centred.T @ (model.mass[:, np.newaxis] * centred))
+    n_kept = int((values > NEGLIGIBLE * values.sum()).sum()) + N_SPARE
+    return np.ascontiguousarray(centred @ axes[:, : -n_kept - 1 : -1])
 
 
 def minimise(
