@@ -21,7 +21,7 @@ def shown(value: Any, digits: int = 3) -> str:
         return str(value)
     if isinstance(value, int) or value == round(value):
         return f"{value:,.0f}"
-    return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:g}"
+    return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
