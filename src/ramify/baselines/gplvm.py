@@ -286,12 +286,13 @@ class GPLVM(Baseline):
     - A linear GPLVM discards N − d eigenvalues of YYᵀ/D, most of them zero, and not PPCA's D − d of
       YᵀY/N. Beside the eigenvalues that are kept, which grow with N, σ² is tiny, and X are nearly
       the principal scores over √D.
-    - The paper names the GPLVM of a toolbox for its table. As published that toolbox has a Gaussian
-      kernel of unit width, neither noise nor other parameters, and hands the log-likelihood, not
-      its negative, to a minimiser. It starts at the principal scores and cannot leave them
-      where the determinant of K underflows, which is so for four of the six sets of the table
-      that were examined, and there the printed values are those of PCA. For the other two, USPS
-      and Isolet, it moves away from the maximum, and the printed values are far below.
+    - The paper took parameters from a toolbox whose GPLVM, in one of its published versions, has a
+      Gaussian kernel of unit width, neither noise nor other parameters, and hands the
+      log-likelihood, not its negative, to a minimiser. It starts at the principal scores and
+      cannot leave them where the determinant of K underflows. That is so for four of six sets of
+      the table (Iris, COIL20, Pendigits, Segment), and there the printed values are those of PCA.
+      For the other two, USPS and Isolet, it moves away from the maximum, and the printed values
+      are far below. That the paper ran this version is an inference from these numbers.
 
     References
     ----------
