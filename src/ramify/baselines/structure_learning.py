@@ -188,8 +188,8 @@ class StructureLearning(Baseline):
 
     for the centred data Y and all symmetric S without a diagonal. The embedding is the kernel PCA
     of Q⁻¹. Choose it to compare with, where no neighbour graph should be given and weights should
-    mean similarity; up to some two thousand samples. With a neighbour graph it is close to `MEU`, and to
-    `SPL` at γ = 0, whose ridge is not learned.
+    mean similarity; up to some two thousand samples. With a neighbour graph it is close to `MEU`,
+    and to `SPL` at γ = 0, whose ridge is not learned.
 
     Parameters
     ----------
@@ -237,9 +237,10 @@ class StructureLearning(Baseline):
       above, with a proof for all pairs in the end.
     - *σ² and S are learned together.* In 1/σ² the problem is concave, and the two conditions of the
       optimum bound it: D/‖Y‖² ≤ 1/σ² ≤ N·D/‖Y‖². The search never leaves that interval.
-    - *Ambiguities.* ‖S‖₁ is taken over ordered pairs, as it is printed. The data are centred feature
-      by feature, which distances do not see but σ² does. The paper calls the problem equivalent to
-      SPL with an absolute slack and γ = 0; it is at a given σ², not with a learned one.
+    - *Ambiguities.* ‖S‖₁ is taken over ordered pairs, as it is printed. The data are centred
+      feature by feature, which distances do not see but σ² does. The paper calls the problem
+      equivalent to SPL with an absolute slack and γ = 0; it is at a given σ², not with a learned
+      one.
     - *Cost.* An evaluation inverts an N × N matrix, and 100 to 300 are needed: with one
       thread 500 samples take 1 to 2 s, 1,000 take 6 to 13 s, and 2,000 take 40 s.
 
