@@ -9,7 +9,7 @@ from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ramify.baselines import MVU
-from ramify.baselines._mvu_certificate import dual_bound, smallest_ratio
+from ramify.baselines._mvu_certificate import dual_feasible, smallest_ratio
 from ramify.baselines._mvu_graph import framework
 from ramify.baselines._mvu_solver import Bars, bar_products, first_minimum, minimise
 from ramify.graph import laplacian, squared_distances
@@ -127,6 +127,9 @@ def test_neighbours_keep_their_distances_and_the_variance_grows(n_samples, n_fea
     variance = ((X - X.mean(axis=0)) ** 2).sum()
     assert model.objective_ >= variance * (1 - 5 * model.rms_violation_)
     assert model.dual_bound_ >= variance * (1 - 1e-8)
+    L = laplacian(model.edges_, n_samples, model.weights_).toarray()
+    assert np.linalg.eigvalsh(L + np.trace(L) / n_samples)[0] >= 1 - 1e-5
+    assert model.dual_bound_ == pytest.approx(model.weights_ @ given)
     assert_allclose(K.sum(), 0, atol=1e-8 * np.trace(K))
 
 
@@ -137,7 +140,9 @@ def test_dual_bound_holds_for_any_multipliers():
     rng = np.random.default_rng(1)
     for spread in (0.0, 0.3, 3.0):
         w = np.abs(best.weights_).mean() * rng.normal(1.0, spread, size=len(bars.phi))
-        assert best.objective_ * (1 - 1e-4) <= dual_bound(bars, w) < np.inf
+        feasible = dual_feasible(bars, [w])
+        assert smallest_ratio(bars, feasible) == pytest.approx(1, abs=1e-5)
+        assert feasible @ bars.phi >= best.objective_ * (1 - 1e-4)
 
 
 @pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])

@@ -9,31 +9,29 @@ from ..graph import laplacian
 from ._mvu_graph import Framework
 
 
-def dual_bound(bars: Framework, w: Floats) -> float:
-    """An upper bound on the variance that any unfolding of the bars can have.
+def dual_feasible(bars: Framework, candidates: list[Floats]) -> Floats:
+    """The best point of the dual that some multipliers lead to.
 
-    If μ is the smallest value of xᵀL(w)x/xᵀJx over the x that are not constant, w/μ is feasible for
-    the dual, and Σ w·φ/μ is a bound, provided that μ is positive. Multipliers of either sign that
-    are not quite optimal may have a small or negative μ. So the bound is taken for w, for w without
-    its negative part, which raises μ, and half way between them; the best one counts.
+    If μ is the smallest value of xᵀL(w)x/xᵀJx over the x that are not constant, and positive, w/μ
+    is feasible for the dual, and Σ w·φ/μ is an upper bound on the variance of any unfolding.
+    Multipliers of either sign that are not quite optimal may have a negative μ; so the last
+    candidate is also taken without its negative part, which raises μ.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from ramify.baselines._mvu_certificate import dual_bound
+    >>> from ramify.baselines._mvu_certificate import dual_feasible
     >>> from ramify.baselines._mvu_graph import framework
     >>> bars = framework(np.arange(3.0)[:, np.newaxis], np.array([[0, 1], [1, 2]]))
-    >>> round(dual_bound(bars, np.array([5.0, 5.0])), 6)
-    2.0
+    >>> dual_feasible(bars, [np.array([5.0, 5.0])]).round(6)
+    array([1., 1.])
     """
     # Bars without tension hold nothing together, and the graph of the others may fall apart.
-    taut = np.maximum(w, 1e-3 * np.abs(w).mean())
-    bounds = []
-    for part in (0.0, 0.5, 1.0):
-        mixed = (1 - part) * w + part * taut
-        value = smallest_ratio(bars, mixed)
-        bounds.append(float(mixed @ bars.phi) / value if value > 0 else np.inf)
-    return min(bounds)
+    w = candidates[-1]
+    taut = np.maximum(w, 1e-3 * (np.abs(w).mean() or 1.0))
+    ratios = [smallest_ratio(bars, w) for w in (*candidates, taut)]
+    scaled = [w / mu for w, mu in zip((*candidates, taut), ratios, strict=True) if mu > 0]
+    return min(scaled, key=lambda w: float(w @ bars.phi))
 
 
 def smallest_ratio(bars: Framework, w: Floats) -> float:
@@ -71,7 +69,7 @@ def smallest_ratio(bars: Framework, w: Floats) -> float:
     inverse = LinearOperator((n_nodes, n_nodes), matvec=solve, dtype=np.float64)
     start = np.random.default_rng(0).normal(size=n_nodes)
     largest = eigsh(inverse, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)
-    # Lanczos iterations err upwards in the value sought; half of what it may err is given back.
+    # Lanczos iterations err upwards in the value sought, by about their tolerance.
     return float(shift + (1 - 1e-6) / largest[0])
 
 

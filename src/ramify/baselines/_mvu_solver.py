@@ -41,6 +41,8 @@ class Unfolding(NamedTuple):
     """Centred factor of the kernel, columns in descending order of variance."""
     w: Floats
     """Multipliers of the bars."""
+    w_mean: Floats
+    """Their mean over the second half of the updates: noise of unfinished minimisations cancels."""
     violation: Floats
     """(‖r_i − r_j‖² − φ)/φ of each bar."""
     residual: float
@@ -146,6 +148,7 @@ def unfold(bars: Framework, start: Floats, *, max_iter: int, tol: float) -> Unfo
     variance = float(np.vdot(start, model.pull(start)))
     sigma = STIFFNESS * variance / phi.sum()
     c = model.products(R, R)[1] - phi
+    history: list[Floats] = []
     spread, change, residual, n_iter = np.inf, np.inf, np.inf, 0
     while n_iter < max_iter and change > tol:
         R = principal(R, model)
@@ -154,13 +157,15 @@ def unfold(bars: Framework, start: Floats, *, max_iter: int, tol: float) -> Unfo
         R, c, residual, used = minimise(model, R, w, sigma, s, accuracy, steps)
         n_iter += used
         w = w + sigma * s * c
+        history.append(w)
         variance = float(np.vdot(R, model.pull(R)))
         before, spread = spread, float(np.sqrt(np.mean((c / phi) ** 2)))
         change = max(spread, residual, abs(float(w @ phi) - variance) / variance)
         if residual <= accuracy and spread > 0.5 * before:
             sigma *= 2.0
     R = principal(R, model)
-    return Unfolding(R, w, c / phi, residual, change, n_iter, change <= tol)
+    w_mean = np.mean(history[len(history) // 2 :], axis=0)
+    return Unfolding(R, w, w_mean, c / phi, residual, change, n_iter, change <= tol)
 
 
 def principal(R: Floats, model: Bars) -> Floats:
