@@ -54,8 +54,8 @@ def text_of(
     parts += [
         accuracy_table(features, problems, methods, rows),
         "![Measured and printed accuracies of every method, a panel for each set.](table1.png)",
-        "Seconds for all fits of a method's grid, each on one thread of a shared machine, and in "
-        "brackets for the best one:",
+        "Processor's seconds for all fits of a method's grid, each on one thread, and in brackets "
+        "for the best one:",
         time_table(problems, methods, rows),
         settings_list(methods),
     ]
