@@ -408,3 +408,9 @@ def test_points_that_are_not_finite_are_refused(monkeypatch):
     monkeypatch.setattr(spanning_tree, "MIN_KDTREE", 0)
     with pytest.raises(ValueError, match="must be finite"):
         euclidean_spanning_tree(np.array([[0.0], [np.inf]]))
+
+
+def test_points_may_be_images():
+    points = np.zeros((3, 23_028))
+    points[:, 5] = [0.0, 9.0, 4.0]
+    np.testing.assert_array_equal(euclidean_spanning_tree(points), [[0, 2], [1, 2]])

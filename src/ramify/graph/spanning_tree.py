@@ -47,7 +47,9 @@ def euclidean_spanning_tree(points: Floats) -> Ints:
         return np.empty((0, 2), dtype=np.intp)
     # Squares must not overflow or vanish in any unit of length; powers of two keep all digits.
     points = np.ldexp(points, -np.frexp(np.abs(points).max())[1])
-    return prim(points) if n_points < MIN_KDTREE * 2 ** (n_dims / 2) else boruvka(points)
+    # No number of points is that large; the power of an image's dimensions would overflow.
+    least = MIN_KDTREE * 2 ** min(n_dims / 2, 60)
+    return prim(points) if n_points < least else boruvka(points)
 
 
 @inlined
