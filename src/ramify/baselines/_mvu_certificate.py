@@ -14,7 +14,7 @@ def dual_feasible(bars: Framework, candidates: list[Floats]) -> Floats:
 
     If μ is the smallest value of xᵀL(w)x/xᵀJx over the x that are not constant, and positive, w/μ
     is feasible for the dual, and Σ w·φ/μ is an upper bound on the variance of any unfolding.
-    Multipliers of either sign that are not quite optimal may have a negative μ; so the last
+    Multipliers of either sign that are not quite optimal may have a negative μ; so each
     candidate is also taken without its negative part, which raises μ.
 
     Examples
@@ -27,11 +27,9 @@ def dual_feasible(bars: Framework, candidates: list[Floats]) -> Floats:
     array([1., 1.])
     """
     # Bars without tension hold nothing together, and the graph of the others may fall apart.
-    w = candidates[-1]
-    taut = np.maximum(w, 1e-3 * (np.abs(w).mean() or 1.0))
-    ratios = [smallest_ratio(bars, w) for w in (*candidates, taut)]
-    scaled = [w / mu for w, mu in zip((*candidates, taut), ratios, strict=True) if mu > 0]
-    return min(scaled, key=lambda w: float(w @ bars.phi))
+    taut = [np.maximum(w, 1e-3 * (np.abs(w).mean() or 1.0)) for w in candidates]
+    tried = [(w, smallest_ratio(bars, w)) for w in candidates + taut]
+    return min((w / mu for w, mu in tried if mu > 0), key=lambda w: float(w @ bars.phi))
 
 
 def smallest_ratio(bars: Framework, w: Floats) -> float:

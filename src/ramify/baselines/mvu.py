@@ -20,6 +20,8 @@ from .spectral import connected_neighbors
 # Columns of the factor, beyond twice the number of neighbours. With fewer than the rank of the
 # optimum little variance is lost, but the dual bound is no longer near.
 SPARE = 15
+# Entries of the factor times iterations that are affordable.
+WORK = 2.5e8
 
 
 class MVU(Baseline):
@@ -45,7 +47,8 @@ class MVU(Baseline):
         ‖LR − R‖/‖R‖ of the optimality condition, where K = RRᵀ, and the relative difference between
         primal and dual objective are all at most this.
     max_iter : int or None, default=None
-        Most iterations to run. None is 3·10⁶/n_samples, but at least 1,000 and at most 20,000.
+        Most iterations to run. None is as many as take about two minutes for 3,500 samples:
+        between 1,000 and 20,000, fewer for more samples or neighbours.
     random_state : int, RandomState or None, default=None
         Seed of the small displacements that let the samples leave the space of the data.
 
@@ -151,7 +154,8 @@ class MVU(Baseline):
             # At right angles to the data the variance has no slope: a push, too small to matter.
             push = 1e-2 * np.sqrt(np.median(bars.phi) / n_columns)
             start += push * rng.normal(size=start.shape)
-            max_iter = self.max_iter or int(np.clip(3e6 / len(Y), 1000, 20_000))
+            affordable = int(np.clip(WORK / start.size, 1000, 20_000))
+            max_iter = self.max_iter or affordable
             found = unfold(bars, start, max_iter=max_iter, tol=self.tol)
             w = dual_feasible(bars, [found.w, found.w_mean])
         self.factor_ = found.R[bars.node] * unit
