@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from ramify.experiments import table1
 from ramify.experiments._table1_rows import Fit, Problem, best_rows
-from ramify.experiments._table1_text import checks_of, text_of, why
+from ramify.experiments._table1_text import checks_of, differences, text_of, why
 from ramify.experiments.cells import Computed
 from ramify.experiments.methods import METHODS, chosen_methods
 from ramify.experiments.printed import ACCURACIES, SETS
@@ -165,6 +165,13 @@ def test_a_shortfall_is_a_failed_check_and_is_explained(iris):
     assert "Algorithm 1 gives 0.9600 (n_neighbors=10)" in told
     assert "stopped far from its optimum" in told
     assert "data and scaling are the paper's" in told
+
+
+def test_differences_of_other_methods_are_told_with_a_reason(iris):
+    rows = best_rows([fit_of(iris, "KPCA", 0.9), fit_of(iris, "GPLVM", 0.95)])
+    told = differences([METHODS["KPCA"], METHODS["GPLVM"]], rows)[1].splitlines()
+    assert told[0] == "- KPCA: as printed."
+    assert told[1].startswith("- GPLVM: Iris +0.0167. At its maximum")
 
 
 def test_no_excuse_where_none_is_needed(iris):

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from ._figures import picture
+from ._table1_notes import NOTES
 from ._table1_rows import Problem, Row
 from .methods import Method
 from .printed import ROUNDING, printed_accuracy
 from .settings import Check
 
+# A difference from the printed accuracy that asks for a reason.
+NOTABLE = 0.005
 OURS, PRINTED = "#0072B2", "#D55E00"  # safe for the colour-blind
 
 
@@ -60,6 +63,7 @@ def text_of(
         settings_list(methods),
     ]
     parts += why(features, problems, rows) if not quick else []
+    parts += differences(methods, rows) if not quick else []
     failed = [
         f"- {row.method} on {row.problem.data.title}: {error}"
         for row in rows
@@ -150,6 +154,22 @@ def why(features: dict[str, float], problems: Sequence[Problem], rows: Sequence[
     if parts:
         parts.insert(0, "Where SPL is below the printed accuracy, and what is known of the reason:")
     return parts
+
+
+def differences(methods: Sequence[Method], rows: Sequence[Row]) -> list[str]:
+    """Where other methods are not what the paper prints, and what may be the reason."""
+    lines = []
+    for method in methods:
+        found = [row for row in rows if row.method == method.name and row.printed is not None]
+        gaps = {row.problem.data.title: row.accuracy - (row.printed or 0.0) for row in found}
+        large = [f"{title} {gap:+.4f}" for title, gap in gaps.items() if abs(gap) > NOTABLE]
+        if method.name in NOTES and found:
+            told = f"{', '.join(large)}. {NOTES[method.name]}" if large else "as printed."
+            lines.append(f"- {method.name}: {told}")
+    if not lines:
+        return []
+    head = f"Measured minus printed, where they differ by more than {NOTABLE:g}:"
+    return [head, "\n".join(lines)]
 
 
 def _reached(name: str, found: dict[str, Row], spl: Row, sentence: Any) -> list[str]:
