@@ -15,15 +15,16 @@ NOTES = {
         "sigma."
     ),
     "GPLVM": (
-        "At its maximum the linear GPLVM is PCA with other lengths of the axes. A published version "
-        "of the toolbox that the paper names has a Gaussian kernel and hands its likelihood to a "
-        "minimiser; where its determinant underflows it returns PCA unchanged, and elsewhere it "
-        "moves away. That the paper ran this version is inferred from the row, not known."
+        "At its maximum the linear GPLVM is PCA with other lengths of the axes. A published "
+        "version of the toolbox that the paper names has a Gaussian kernel and hands its "
+        "likelihood to a minimiser; where its determinant underflows it returns PCA unchanged, "
+        "and elsewhere it moves away. That the paper ran this version is inferred from the row, "
+        "not known."
     ),
     "MEU": "The breadth of the base density is not printed.",
     "SMCE": (
-        "The codes are optimal to rounding; how the paper made weights symmetric and coordinates of "
-        "eigenvectors is not printed, and moves accuracies by some percent."
+        "The codes are optimal to rounding; how the paper made weights symmetric and coordinates "
+        "of eigenvectors is not printed, and moves accuracies by some percent."
     ),
     "tSNE": "A local optimum, which depends on start and schedule.",
 }
