@@ -145,6 +145,18 @@ def test_dual_bound_holds_for_any_multipliers():
         assert feasible @ bars.phi >= best.objective_ * (1 - 1e-4)
 
 
+def test_unfinished_multipliers_still_prove_percents():
+    X = normal(80, 6)
+    best = accurate(X, 5, tol=1e-4)
+    bars = framework(X, best.edges_)
+    noise = np.random.default_rng(0).normal(size=len(bars.phi))
+    w = best.weights_ - 0.02 * np.abs(best.weights_).mean() * np.abs(noise)
+    w[best.weights_ < 0] *= 1.1
+    bound = dual_feasible(bars, [w]) @ bars.phi
+    assert best.dual_bound_ * (1 - 1e-6) <= bound < 1.1 * best.dual_bound_
+    assert smallest_ratio(bars, w) < 0.9
+
+
 @pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
 def test_smallest_ratio_is_the_eigenvalue_of_the_laplacian_beside_the_constant(sign):
     X = normal(40, 3)
