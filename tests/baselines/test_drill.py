@@ -181,3 +181,8 @@ def test_more_samples_than_memory_are_an_error(monkeypatch):
     monkeypatch.setattr("ramify.memory.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"DRILL on 20 samples needs .* take fewer samples"):
         DRILL().fit(branching(20, 4))
+
+
+def test_a_fit_without_any_proof_says_so():
+    with pytest.warns(ConvergenceWarning, match=r"optimum that is not known to be within tol="):
+        DRILL(alpha=1e-10, max_iter=5).fit(branching(25, 4))

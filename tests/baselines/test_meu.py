@@ -157,6 +157,12 @@ def test_distances_that_no_density_keeps_are_an_error():
         MEU(n_neighbors=10, signed=True).fit(branching(40, 3))
 
 
+def test_distances_that_rounding_cannot_hold_together_are_an_error():
+    X = np.vstack([branching(25, 4), np.full((1, 4), 1e9)])
+    with pytest.raises(ValueError, match=r"The longest distance .* leave out samples that are far"):
+        MEU(n_neighbors=3).fit(X)
+
+
 def test_equal_samples_are_an_error():
     with pytest.raises(ValueError, match=r"5 samples that are all equal.*pass samples that differ"):
         MEU().fit(np.full((5, 3), 1e6 / 3))

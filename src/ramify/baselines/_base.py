@@ -8,8 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, validate_parameter_constraints
-from .._typing import Floats
+from .._typing import Floats, Matrix
 from .._validation import check_samples
+
+
+def as_dense(samples: Matrix) -> Floats:
+    """Checked samples as an array of double precision."""
+    dense = samples.toarray() if hasattr(samples, "toarray") else samples
+    return np.asarray(dense, dtype=np.float64)
 
 
 class Baseline(BaseEstimator, metaclass=ABCMeta):
@@ -49,14 +55,13 @@ class Baseline(BaseEstimator, metaclass=ABCMeta):
             name: rule for name, rule in self._parameter_constraints.items() if name in given
         }
         validate_parameter_constraints(constraints, given, type(self).__name__)
-        samples = check_samples(self, X, ensure_min_samples=2)
-        dense = samples.toarray() if hasattr(samples, "toarray") else samples
-        if self.n_components >= len(dense):
+        samples = as_dense(check_samples(self, X, ensure_min_samples=2))
+        if self.n_components >= len(samples):
             raise ValueError(
-                f"n_components={self.n_components} must be less than n_samples={len(dense)}; lower "
-                "n_components or add samples."
+                f"n_components={self.n_components} must be less than n_samples={len(samples)}; "
+                "lower n_components or add samples."
             )
-        self._fit(np.asarray(dense, dtype=np.float64))
+        self._fit(samples)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:

@@ -14,6 +14,7 @@ from .._compat import Interval, StrOptions
 from .._typing import Floats
 from ..linalg import column_signs
 from ._base import Baseline
+from ._gaussian import centred
 from .ppca import leading_part
 
 # Of data with unit mean square. Within these bounds the covariance can be factorised.
@@ -253,10 +254,10 @@ class GPLVM(Baseline):
         "rbf", a shift changes the likelihood.
     log_likelihood_ : float
         log p(Y | X), natural logarithm, all constants, in units of the data. Infinite for "linear"
-        where the samples vary in d or fewer dimensions.
+        where the samples vary in d or fewer dimensions, and for samples that are all equal.
     noise_variance_ : float
     variance_, lengthscale_ : float
-        σ_f² and ℓ of "rbf". Only the ratio of X and ℓ has a meaning.
+        σ_f² and ℓ of "rbf", unless all samples are equal. Only the ratio of X and ℓ has a meaning.
     objective_history_ : array of shape (n_iter_ + 1,)
         The log-likelihood at the start and after each iteration.
     n_iter_ : int
@@ -339,7 +340,7 @@ class GPLVM(Baseline):
         self.tol = tol
 
     def _fit(self, X: Floats) -> None:
-        Y = X - X.mean(axis=0)
+        Y = centred(X)
         scale = float(np.sqrt(np.mean(Y**2)))
         if self.kernel == "rbf" and scale > 0:
             with threadpool_limits(limits=1):

@@ -110,6 +110,13 @@ def unfold(
     try:
         result = solve_spl(problem, path, max_iter=max_iter, tol=tol, rng=rng)
     except ValueError as error:
+        if not signed:
+            longest, shortest = np.sqrt([phi.max(), phi[phi > 0].min()])
+            raise ValueError(
+                f"The longest distance between neighbours, {longest:.3g}, is too much beside the "
+                f"shortest, {shortest:.3g}: rounding leaves no density with both; leave out "
+                "samples that are far from all others, or raise lam."
+            ) from error
         raise ValueError(
             f"No density keeps the {len(edges):,} distances between neighbours exactly, as "
             "signed=True asks, within the limits of rounding; lower n_neighbors, at best below "

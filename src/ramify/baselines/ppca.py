@@ -12,7 +12,8 @@ from .._compat import Interval
 from .._typing import Floats
 from .._validation import check_samples
 from ..linalg import column_signs
-from ._base import Baseline
+from ._base import Baseline, as_dense
+from ._gaussian import centred
 
 
 def leading_part(Y: Floats, n_components: int) -> tuple[Floats, Floats, float]:
@@ -191,7 +192,7 @@ class PPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
 
     def _fit(self, X: Floats) -> None:
         self.mean_ = X.mean(axis=0)
-        Y, d = X - self.mean_, min(self.n_components, X.shape[1])
+        Y, d = centred(X), min(self.n_components, X.shape[1])
         self._axes, self._variances, self.noise_variance_ = maximum_likelihood(
             Y, d, self.noise_variance
         )
@@ -264,9 +265,7 @@ class PPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
 
     def _centred(self, X: Any) -> Floats:
         check_is_fitted(self)
-        samples = check_samples(self, X, reset=False)
-        dense = samples.toarray() if hasattr(samples, "toarray") else samples
-        return np.asarray(dense, dtype=np.float64) - self.mean_
+        return as_dense(check_samples(self, X, reset=False)) - self.mean_
 
     def _loadings(self) -> Floats:
         return np.sqrt(self._variances - self.noise_variance_)
