@@ -177,7 +177,8 @@ def test_toys_are_simulated_where_no_file_is(name):
     np.testing.assert_array_equal(toy.X, again.X)
     assert toy.X.shape == CATALOG[name].shape
     assert (toy.kind, toy.n_components) == ("simulated", 2)
-    assert toy.source.startswith("Generated here, in the place of the paper's file: simulated: ")
+    assert toy.source.startswith("Generated here, in the place of the paper's file: ")
+    assert "simulated" not in toy.source
     assert all(len(values) == len(toy.X) for values in toy.extras.values())
     assert (toy.y is not None) == (name == "two_moons")
 
@@ -226,6 +227,9 @@ def test_files_are_found(tmp_path, monkeypatch):
 def test_folders_that_are_none_are_named(tmp_path, monkeypatch):
     with pytest.raises(DatasetNotFound, match=r"data_dir=.*nowhere is not a folder; name one"):
         found_datasets(tmp_path / "nowhere")
+    for strange in ("~nobody-of-this-name/data", "x" * 5000, "a\0b"):
+        with pytest.raises(DatasetNotFound, match="is not a folder"):
+            fetch("iris", data_dir=strange)
     monkeypatch.setenv("RAMIFY_DATA", str(tmp_path / "gone"))
     with pytest.raises(DatasetNotFound, match=r"RAMIFY_DATA=.*gone is not a folder"):
         fetch("iris")
@@ -311,6 +315,23 @@ def test_the_papers_part_is_preferred_and_the_other_one_only_taken_by_its_name(t
     assert len(fetch("USPS", data_dir=tmp_path).X) == 5
     save(tmp_path, "usps", X=np.eye(6), y=[0, 1, 2, 3, 4, 5])
     assert len(fetch("USPS", data_dir=tmp_path).X) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Pendigits (train)", "the train part of Pendigits, but the paper has the test part: ask"),
+        ("segment_test", "the test part of Segment, but the paper has all of it: ask for 'segm"),
+    ],
+)
+def test_the_other_part_is_not_replaced_by_the_papers(tmp_path, monkeypatch, name, words):
+    asked = as_if_online(monkeypatch, None, None)
+    save(tmp_path, "pendigits_test", X=np.eye(3), y=[0, 1, 2])
+    save(tmp_path, "segment", X=np.eye(3), y=[0, 1, 2])
+    for folder in (tmp_path, None):
+        with pytest.raises(DatasetNotFound, match=words + r".*Put \w+_t\w+\.npz with X"):
+            fetch(name, data_dir=folder)
+    assert asked == []
 
 
 def test_ones_are_not_usps(tmp_path):
@@ -408,13 +429,14 @@ def test_each_set_has_one_call(tmp_path, name):
     ("held", "words"),
     [
         ({"y": [0, 1]}, "holds no array X, only 'y'; save samples × features as X"),
-        ({}, "holds no array X, nothing"),
+        ({}, "holds no array at all; save samples × features as X"),
         ({"X": np.arange(3.0)}, r"holds X of shape \(3,\), but it must be samples × features"),
         ({"X": np.zeros((2, 3, 3))}, r"holds X of shape \(2, 3, 3\).* images to rows"),
         ({"X": np.zeros((0, 3))}, r"holds X of shape \(0, 3\)"),
         ({"X": np.array([["a"]])}, "holds X of type <U1, but it must be real numbers"),
         ({"X": np.eye(2) * 1j}, "holds X of type complex128"),
         ({"X": [[0, np.nan], [np.inf, 1]]}, "holds 2 values in X that are NaN or infinite"),
+        ({"X": np.full((2, 2), np.longdouble("1e309"))}, "holds 4 values in X that are NaN or"),
         ({"X": np.eye(3), "Xs": np.eye(2)}, r"holds Xs of shape \(2, 2\), but X of shape \(3, 3\)"),
         ({"X": np.eye(2), "Xs": [[np.nan, 0], [0, 0]]}, "holds 1 values in Xs that are NaN"),
         (

@@ -120,6 +120,7 @@ OBJECTS = np.array([{"run": "me"}], dtype=object)
         ("a.npz", npz(X_npy=HUGE), r"'X.npy' in .* declares a shape of \(1000000000000000, 2\)"),
         ("a.npz", npz(note="hello"), "holds 'note', which is no array of NumPy"),
         ("a.npz", npz(X_npy=b"hello"), "cannot be read as a NumPy file"),
+        ("a.npz", npz(X_npy=npy("{'descr': (((((")), "cannot be read as a NumPy file"),
         ("a.npz", b"PK no archive", "cannot be read as a NumPy file"),
         ("a.npz", saved(np.savez, X=X)[:-30], "cannot be read as a NumPy file"),
         ("a.npz", saved(np.savez, X=X, y=OBJECTS), "Python objects in 'y.npy', which could run"),

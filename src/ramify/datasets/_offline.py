@@ -39,6 +39,7 @@ def simulated(entry: Entry) -> Dataset:
         y=made.truth.edge if entry.n_classes else None,
         n_components=entry.n_components,
         kind="simulated",
-        source=f"Generated here, in the place of the paper's file: {made.description}.",
+        source="Generated here, in the place of the paper's file: "
+        f"{made.description.removeprefix('simulated: ')}.",
         extras=extras,
     )

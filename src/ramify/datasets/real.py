@@ -60,7 +60,8 @@ def fetch(
     ----------
     name : str
         The paper's name of the set ("CMU-PIE"), its key ("cmu_pie") or the stem of a file
-        ("pendigits_test"); case and punctuation do not matter.
+        ("pendigits_test"); case and punctuation do not matter. The part of a set that the paper
+        did not use ("pendigits_train") is only taken from a file of that name.
     data_dir : path, default=None
         Folder with files NAME.npz, which hold `X` (samples × features), and if there are any `Xs`
         (scaled), labels `y`, a text `source` and other arrays. If None, the environment variable
@@ -118,13 +119,15 @@ def fetch(
             f"name={name!r} must be the name of a data set; pass 'iris', for instance."
         )
     folder = _folder(data_dir)
-    key = understand(name).key
+    key, part = understand(name)
     path = None if folder is None else _find(name, folder)
     if path is not None:
         return _from_file(path)
     if key is None:
         raise DatasetNotFound(_unknown(name, folder))
     entry = CATALOG[key]
+    if part not in ("", entry.part):
+        raise DatasetNotFound(_other_part(name, entry, part, folder))
     if entry.make is not None:
         return simulated(entry)
     if key == "iris":
@@ -149,8 +152,9 @@ def _folder(data_dir: Any) -> Path | None:
         called = f"data_dir={os.fspath(data_dir)}"
     if data_dir is None:
         return None
-    folder = Path(data_dir).expanduser()
-    if not folder.is_dir():
+    # These of os return what they were given, and False, where those of Path may raise an error.
+    folder = Path(os.path.expanduser(data_dir))
+    if not os.path.isdir(folder):
         raise DatasetNotFound(f"{called} is not a folder; name one that holds NAME.npz files.")
     return folder
 
@@ -160,9 +164,10 @@ def _find(name: str, folder: Path) -> Path | None:
     stems = found_datasets(folder)
     stem = name.removesuffix(".npz")
     if stem not in stems:
-        wanted, entry = plain(name), CATALOG.get(understand(name).key or "")
+        wanted, meaning = plain(name), understand(name)
+        entry = CATALOG.get(meaning.key or "")
         close = [stem for stem in stems if wanted and plain(stem) == wanted]
-        if not close and entry is not None:
+        if not close and entry is not None and meaning.part in ("", entry.part):
             # The shortest name first, but the paper's part before all; never the other part.
             close = [
                 stem
@@ -212,9 +217,23 @@ def _missing(entry: Entry, folder: Path | None, reason: str) -> str:
         else f"{folder} holds no {entry.key}.npz"
     )
     return (
-        f"{entry.title} is not here: {looked}, and {reason}. Put {entry.key}.npz with "
-        f"{entry.arrays} into {'a folder, and pass it as data_dir' if folder is None else folder}."
+        f"{entry.title} is not here: {looked}, and {reason}. "
+        f"{_put(entry.key, entry.arrays, folder)}."
     )
+
+
+def _other_part(name: str, entry: Entry, part: str, folder: Path | None) -> str:
+    """What to do about the part of a set that the paper did not use."""
+    return (
+        f"name={name!r} means the {part} part of {entry.title}, but the paper has "
+        f"{f'the {entry.part} part' if entry.part else 'all of it'}: ask for {entry.key!r}. "
+        f"{_put(f'{entry.key}_{part}', entry.arrays, folder)} to have both."
+    )
+
+
+def _put(stem: str, arrays: str, folder: Path | None) -> str:
+    where = "a folder, and pass it as data_dir" if folder is None else folder
+    return f"Put {stem}.npz with {arrays} into {where}"
 
 
 def _unknown(name: str, folder: Path | None) -> str:

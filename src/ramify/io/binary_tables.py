@@ -2,8 +2,10 @@
 
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -61,22 +63,14 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     annotation "label". Other arrays with one value for each sample are annotations by their own
     name; the rest is left alone.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                check_member(archive, member, path)
-        with np.load(path, allow_pickle=False) as file:
-            keys = list(file.files)
-            if "indptr" in keys or {"row", "col"} <= set(keys):
-                X = load_sparse(path, file)
-                return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
-            key = choose_matrix(path, keys)
-            X = file[key]
-            rest = {name: as_text(file[name]) for name in keys if name != key}
-    except InputError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
-        raise unreadable(path, error) from error
+    with opened_npz(path) as file:
+        keys = list(file.files)
+        if "indptr" in keys or {"row", "col"} <= set(keys):
+            X = load_sparse(path, file)
+            return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+        key = choose_matrix(path, keys)
+        X = file[key]
+        rest = {name: as_text(file[name]) for name in keys if name != key}
     features, samples = rest.pop("features", None), rest.pop("samples", None)
     n_rows = len(X) if X.ndim else 0
     annotations = {
@@ -86,6 +80,24 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     }
     frame = pandas_for_tables().DataFrame(annotations, index=range(n_rows))
     return make_table(X, features, samples, frame, str(path), exclude=exclude, id=id)
+
+
+@contextmanager
+def opened_npz(path: Path) -> Iterator[Any]:
+    """The arrays of a file, once their headers are plausible; InputError if they cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                check_member(archive, member, path)
+        with np.load(path, allow_pickle=False) as file:
+            yield file
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
+        raise unreadable(path, error) from error
+    except (MemoryError, NotImplementedError, RuntimeError, SyntaxError, TokenError) as error:
+        # An array that does not fit, an unknown or encrypted archive, a header that is no literal.
+        raise unreadable(path, error) from error
 
 
 def as_text(values: Any) -> Any:
