@@ -202,6 +202,11 @@ def block_cg(
     return X
 
 
+def centred_kernel(K: Floats) -> Floats:
+    """HKH, where H subtracts the mean: the kernel of samples that are centred in its space."""
+    return K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+
+
 def kernel_pca(K: Floats, n_components: int) -> Floats:
     """Scores of kernel PCA: leading eigenvectors of the centred kernel, times √eigenvalue.
 
@@ -217,7 +222,6 @@ def kernel_pca(K: Floats, n_components: int) -> Floats:
            [-1.],
            [ 3.]])
     """
-    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    values, vectors = largest_eigenpairs(centred, n_components)
+    values, vectors = largest_eigenpairs(centred_kernel(K), n_components)
     scores = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     return scores * column_signs(scores)

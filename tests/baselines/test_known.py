@@ -315,7 +315,20 @@ def test_tsne_of_few_samples_lowers_its_perplexity(rng):
     assert TSNE(2, max_iter=250).fit(rng.normal(size=(10, 3))).perplexity_ == 3.0
 
 
+def test_tsne_does_not_know_units(rng):
+    X = 6 * np.eye(4)[np.repeat([0, 1], 20)] + rng.normal(size=(40, 4))
+    large, small = (TSNE(2, random_state=0).fit_transform(2.0**k * X) for k in (300, -300))
+    np.testing.assert_array_equal(large, small)
+    assert silhouette_score(large, np.repeat([0, 1], 20)) > 0.6
+
+
 # All
+
+
+@pytest.mark.parametrize("wrong", [KPCA(sigma=1e-200), LE(sigma=1e200), LLE(reg=1e-300)], ids=repr)
+def test_parameters_beyond_rounding_are_refused(wrong, rng):
+    with pytest.raises(ValueError, match=r"parameter of .* must be a float in the range \[1e-1"):
+        wrong.fit(rng.normal(size=(24, 1)))
 
 
 @pytest.mark.parametrize("model", ALL, ids=repr)
@@ -325,7 +338,7 @@ def test_odd_data_give_finite_embeddings(model, kind, rng):
     if kind == "copies":
         X = np.repeat(X[:3], 8, axis=0)
     elif kind == "constant":
-        X = np.ones_like(X)
+        X = np.full_like(X, 0.1)  # of which rounding leaves something of the mean
     elif kind == "single precision":
         X = X.astype(np.float32)
     else:

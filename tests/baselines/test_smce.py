@@ -11,7 +11,7 @@ from ramify.baselines import SMCE
 from ramify.baselines._affine_codes import affine_sparse_code
 from ramify.baselines._sparse_codes import (
     distinct_rows,
-    laplacian_eigenmap,
+    eigenmap_by_components,
     share_among_copies,
 )
 from ramify.baselines.smce import directions
@@ -160,9 +160,9 @@ def test_sparse_and_dense_eigenvectors_agree(monkeypatch):
     W = sparse.csr_array(W + W.T)
     W.setdiag(0)
     W.eliminate_zeros()
-    dense = laplacian_eigenmap(W, 5)
+    dense = eigenmap_by_components(W, 5)
     monkeypatch.setattr("ramify.baselines._sparse_codes.MAX_DENSE", 0)
-    for ours, theirs in zip(laplacian_eigenmap(W, 5), dense, strict=True):
+    for ours, theirs in zip(eigenmap_by_components(W, 5), dense, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
@@ -218,7 +218,7 @@ def test_many_pieces_are_contrasted_by_size():
     W = sparse.block_diag([np.ones((k, k)) - np.eye(k) for k in (2, 4, 3)]).tocsr()
     W = sparse.csr_array(sparse.block_diag([W, np.zeros((1, 1))]))  # and a node without edges
     W.eliminate_zeros()
-    values, V = laplacian_eigenmap(W, 12)
+    values, V = eigenmap_by_components(W, 12)
     assert len(values) == 8  # nine nodes with edges, without the constant
     np.testing.assert_allclose(values[:2], 0)
     assert not V[:, 8:].any()

@@ -2,8 +2,8 @@
 
 Written here, because no kept library has them: `MVU`, `MEU`, `SMCE`, `GPLVM`, `PPCA`, `DRILL`,
 `StructureLearning`, `L1Graph`, `SimplePPT`, `CLUHSIC`, and `PrintedSPL`, the paper's own algorithm.
-Taken from scikit-learn, under the paper's names and with its kernels: `KPCA`, `LLE`, `LE`, `TSNE`,
-`PCA` and `Isomap`.
+Those that scikit-learn has too, under the paper's names and with its settings: `KPCA`, `LLE`, `LE`,
+`TSNE`, `PCA` and `Isomap`; `ramify.baselines.known` says which are scikit-learn's own.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""What graphs of sparse codes share: copies of samples, symmetry, eigenvectors of the Laplacian."""
+"""What methods on graphs of sparse codes share: copies of samples, symmetry, the embedding."""
 
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 
 from .._typing import Floats, Ints, Sparse
 from ..linalg import column_signs
+from ._base import Baseline
 
 # Up to this many nodes a dense eigensolver is faster than a sparse one.
 MAX_DENSE = 600
@@ -77,7 +78,7 @@ def symmetrised(W: Sparse) -> Sparse:
     return graph
 
 
-def laplacian_eigenmap(W: Sparse, n_components: int) -> tuple[Floats, Floats]:
+def eigenmap_by_components(W: Sparse, n_components: int) -> tuple[Floats, Floats]:
     """Bottom eigenvectors of (D − W)·v = μ·D·v, where D holds the row sums of W.
 
     These are v = D^(−1/2)·u for the eigenvectors u of the normalised Laplacian
@@ -89,6 +90,7 @@ def laplacian_eigenmap(W: Sparse, n_components: int) -> tuple[Floats, Floats]:
     against the first, of the third against both, and so on, from the largest Σ d_i to the
     least. All further eigenvectors live on a single component, and are zero on the others.
     Nodes without an edge are at the origin; columns beyond the last eigenvector are zero.
+    `spectral.laplacian_eigenmap` is the plain one, of a dense matrix and a connected graph.
 
     Parameters
     ----------
@@ -104,9 +106,9 @@ def laplacian_eigenmap(W: Sparse, n_components: int) -> tuple[Floats, Floats]:
     Examples
     --------
     >>> from scipy import sparse
-    >>> from ramify.baselines._sparse_codes import laplacian_eigenmap
+    >>> from ramify.baselines._sparse_codes import eigenmap_by_components
     >>> chain = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> values, vectors = laplacian_eigenmap(chain, 1)
+    >>> values, vectors = eigenmap_by_components(chain, 1)
     >>> values.round(12), abs(vectors.round(6)).ravel()
     (array([1.]), array([1.41421..., 0.        , 1.41421...]))
     """
@@ -162,9 +164,28 @@ def component_eigenpairs(W: Sparse, n_pairs: int) -> tuple[Floats, Floats]:
     return values[chosen], vectors[:, chosen] / root[:, np.newaxis]
 
 
+class SparseCodeBaseline(Baseline):
+    """Base of the methods that write each sample by few others, and embed the graph of that."""
+
+    eigenvalues_: Floats
+    graph_: Sparse
+    codes_: Sparse
+    n_connected_components_: int
+
+    def _embed(self, codes: Sparse, weights: Sparse, distinct: Distinct) -> Sparse:
+        """Set what is learned from codes and weights of distinct rows; returns their graph."""
+        graph = symmetrised(weights)
+        self.n_connected_components_ = int(connected_components(graph, directed=False)[0])
+        self.eigenvalues_, embedding = eigenmap_by_components(graph, self.n_components)
+        self.embedding_ = embedding[distinct.node]
+        self.graph_ = share_among_copies(graph, distinct, rows=True)
+        self.codes_ = share_among_copies(codes, distinct, rows=False)
+        return graph
+
+
 def spectral_labels(W: Sparse, n_clusters: int, seed: np.random.RandomState) -> Ints:
     """Spectral clustering: k-means of the rows, of unit length, of `n_clusters` eigenvectors."""
     coordinates = np.ones((W.shape[0], n_clusters))
-    coordinates[:, 1:] = laplacian_eigenmap(W, n_clusters - 1)[1]
+    coordinates[:, 1:] = eigenmap_by_components(W, n_clusters - 1)[1]
     coordinates /= np.linalg.norm(coordinates, axis=1, keepdims=True)
     return KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(coordinates)

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from .._compat import Interval, StrOptions, kernel
 from .._typing import Floats, Ints
 from ..kernels import kernel_matrix
-from ..linalg import kernel_pca
+from ..linalg import centred_kernel, kernel_pca
 from ._base import Baseline
 
 
@@ -238,8 +238,7 @@ class CLUHSIC(Baseline):
         A = self._resolve_label_kernel()
         seed = check_random_state(self.random_state)
         with threadpool_limits(limits=1):
-            K = kernel_matrix(X, "rbf", {"gamma": self.gamma or 1 / X.shape[1]})
-            K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+            K = centred_kernel(kernel_matrix(X, "rbf", {"gamma": self.gamma or 1 / X.shape[1]}))
             self.embedding_ = kernel_pca(K, self.n_components)
             scores = kernel_pca(K, min(self.n_clusters, len(X) - 1))
             runs = [ascend(K, A, self._start(scores, seed)) for _ in range(self.n_init)]

@@ -29,6 +29,7 @@ from ..graph import adjacency, squared_distances
 from ..kernels import kernel_matrix
 from ..linalg import kernel_pca
 from ._base import Baseline
+from ._gaussian import centred
 from .exact_tsne import affinities, exact_tsne
 from .spectral import (
     connected_neighbors,
@@ -39,6 +40,8 @@ from .spectral import (
     reconstruction_weights,
 )
 
+# Of widths, whose squares must neither overflow nor vanish.
+WIDTH = [Interval(Real, 1e-100, 1e100, closed="both")]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 COUNT = [Interval(Integral, 1, None, closed="left")]
 
@@ -50,6 +53,22 @@ def principal_components(X: Floats, n_components: int) -> decomposition.PCA:
         return decomposition.PCA(n_components, svd_solver="full").fit(X)
 
 
+def of_moderate_size(X: Floats) -> Floats:
+    """Samples whose squares neither overflow nor vanish in single precision; most are as given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.baselines.known import of_moderate_size
+    >>> X = np.array([[0.0], [2.0]])
+    >>> of_moderate_size(X) is X, of_moderate_size(1e99 * X).tolist()
+    (True, [[-1.0], [1.0]])
+    """
+    Y = centred(X)
+    size = float(np.abs(Y).max())
+    return X if size == 0 or 1e-9 < size < 1e9 else Y / size
+
+
 class PCA(Baseline):
     """Principal component analysis: scikit-learn's, by a full singular value decomposition.
 
@@ -57,8 +76,8 @@ class PCA(Baseline):
 
         Σ_i ‖y_i − WWᵀy_i‖²,    y_i the centred samples
 
-    (Pearson 1901; Hotelling 1933). The embedding are the scores Wᵀy_i. Choose it first: it is
-    the start of most other methods here, and in the paper's table hard to beat.
+    (Pearson 1901; Hotelling 1933). The embedding consists of the scores Wᵀy_i. Choose it first: it
+    is the start of most other methods here, and in the paper's table hard to beat.
 
     Parameters
     ----------
@@ -106,9 +125,9 @@ class KPCA(Baseline):
 
         Σ_i ⟨v, φ(x_i) − φ̄⟩²,    ⟨φ(x), φ(x')⟩ = exp(−‖x − x'‖²/(2σ²))
 
-    (Schölkopf, Smola & Müller 1998). The embedding are the scores: the leading eigenvectors of
-    the centred kernel matrix, times the square roots of their eigenvalues. Choose it for data whose
-    scale σ is known; as σ grows, σ times the scores become those of PCA.
+    (Schölkopf, Smola & Müller 1998). The embedding consists of the scores: the leading
+    eigenvectors of the centred kernel matrix, times the square roots of their eigenvalues. Choose
+    it for data whose scale σ is known; as σ grows, σ times the scores become those of PCA.
 
     Parameters
     ----------
@@ -138,7 +157,7 @@ class KPCA(Baseline):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **Baseline._parameter_constraints,
-        "sigma": POSITIVE,
+        "sigma": WIDTH,
     }
 
     def __init__(self, n_components: int = 2, *, sigma: float = 1.0):
@@ -263,7 +282,7 @@ class LE(NeighborGraphBaseline):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborGraphBaseline._parameter_constraints,
-        "sigma": POSITIVE,
+        "sigma": WIDTH,
     }
 
     def __init__(self, n_components: int = 2, *, n_neighbors: int = 5, sigma: float = 1.0):
@@ -324,7 +343,8 @@ class LLE(NeighborGraphBaseline):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **NeighborGraphBaseline._parameter_constraints,
-        "reg": POSITIVE,
+        # With less, rounding leaves singular systems.
+        "reg": [Interval(Real, 1e-12, 1e12, closed="both")],
     }
 
     def __init__(self, n_components: int = 2, *, n_neighbors: int = 5, reg: float = 1e-3):
@@ -415,6 +435,7 @@ class TSNE(Baseline):
 
     def _fit(self, X: Floats) -> None:
         self.perplexity_ = max(min(float(self.perplexity), (len(X) - 1) / 3), 1.0)
+        X = of_moderate_size(X)
         with threadpool_limits(limits=1):
             start = self._start(X)
             if self.n_components > 2:

@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
-from scipy.sparse.csgraph import connected_components
 
-from .._typing import Floats, Sparse
-from ._base import Baseline
-from ._sparse_codes import distinct_rows, laplacian_eigenmap, share_among_copies, symmetrised
+from .._typing import Floats
+from ._sparse_codes import SparseCodeBaseline, distinct_rows
 
 # Samples that enter a linear programme at a time.
 BATCH = 40
@@ -92,7 +90,7 @@ def solve_restricted(A: Floats, y: Floats) -> tuple[Floats, Floats]:
     return found.x[:n] - found.x[n : 2 * n], found.eqlin.marginals
 
 
-class L1Graph(Baseline):
+class L1Graph(SparseCodeBaseline):
     """The ℓ1 graph (Cheng, Yang, Yan, Fu and Huang, 2010), and its Laplacian eigenmap.
 
     Each sample y_i, scaled to unit length, is written by the others and by errors e,
@@ -101,10 +99,10 @@ class L1Graph(Baseline):
 
     over x and e: a linear programme, solved exactly. It chooses how many neighbours a sample has,
     and a few features that are wrong altogether cost little. The weight of an edge is the larger
-    of |x_j| of sample i and |x_i| of sample j; the embedding are the bottom eigenvectors of the
-    graph's normalised Laplacian. Choose it for samples near a union of linear subspaces through
-    the origin, such as images of some objects under varying light, with outlying features. For
-    curved manifolds choose `SMCE`, which is also far faster.
+    of |x_j| of sample i and |x_i| of sample j; the embedding consists of the bottom eigenvectors
+    of the graph's normalised Laplacian. Choose it for samples near a union of linear subspaces
+    through the origin, such as images of some objects under varying light, with outlying features.
+    For curved manifolds choose `SMCE`, which is also far faster.
 
     Parameters
     ----------
@@ -164,10 +162,6 @@ class L1Graph(Baseline):
     (0, 2)
     """
 
-    eigenvalues_: Floats
-    graph_: Sparse
-    codes_: Sparse
-    n_connected_components_: int
     objective_: float
     duality_gap_: float
     n_iter_: int
@@ -190,12 +184,7 @@ class L1Graph(Baseline):
             solved.append(l1_code(distinct.rows[others], y))
             x[i, others] = solved[-1].x
         codes = sparse.csr_array(x)
-        graph = symmetrised(abs(codes))
         self.n_iter_ = max(code.n_iter for code in solved)
         self.objective_ = float(sum(code.cost for code in solved))
         self.duality_gap_ = max(code.gap for code in solved)
-        self.n_connected_components_ = int(connected_components(graph, directed=False)[0])
-        self.eigenvalues_, embedding = laplacian_eigenmap(graph, self.n_components)
-        self.embedding_ = embedding[distinct.node]
-        self.graph_ = share_among_copies(graph, distinct, rows=True)
-        self.codes_ = share_among_copies(codes, distinct, rows=False)
+        self._embed(codes, abs(codes), distinct)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
@@ -14,14 +13,7 @@ from sklearn.utils import check_random_state
 from .._compat import Interval
 from .._typing import Floats, Ints, Sparse
 from ._affine_codes import affine_sparse_code
-from ._base import Baseline
-from ._sparse_codes import (
-    distinct_rows,
-    laplacian_eigenmap,
-    share_among_copies,
-    spectral_labels,
-    symmetrised,
-)
+from ._sparse_codes import SparseCodeBaseline, distinct_rows, spectral_labels
 
 # Up to this many features a k-d tree finds the candidates.
 MAX_KDTREE_DIM = 15
@@ -85,7 +77,7 @@ def sparse_neighbors(
     )
 
 
-class SMCE(Baseline):
+class SMCE(SparseCodeBaseline):
     """Sparse manifold clustering and embedding (Elhamifar and Vidal, 2011).
 
     Each sample chooses its neighbours itself: few, near, and such that it lies near the affine
@@ -96,8 +88,8 @@ class SMCE(Baseline):
 
     over c, a convex problem that is solved exactly. The weights of its edges are
     w_ij = (|c_j|/‖y_j − y_i‖)/Σ_k (|c_k|/‖y_k − y_i‖); an edge has the larger of w_ij and w_ji.
-    The embedding are the bottom eigenvectors of the graph's normalised Laplacian. Choose it where
-    several manifolds come close to each other, and neighbours by distance alone would join
+    The embedding consists of the bottom eigenvectors of the graph's normalised Laplacian. Choose it
+    where several manifolds come close to each other, and neighbours by distance alone would join
     them; where one manifold is expected, `SPL` also smooths away the noise.
 
     Parameters
@@ -184,17 +176,13 @@ class SMCE(Baseline):
     (2, 1, 1)
     """
 
-    eigenvalues_: Floats
-    graph_: Sparse
-    codes_: Sparse
     labels_: Ints
-    n_connected_components_: int
     objective_: float
     n_iter_: int
     converged_: bool
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **Baseline._parameter_constraints,
+        **SparseCodeBaseline._parameter_constraints,
         "lam": [Interval(Real, 0, None, closed="neither")],
         "n_candidates": [Interval(Integral, 1, None, closed="left")],
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
@@ -252,12 +240,7 @@ class SMCE(Baseline):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        graph = symmetrised(weights)
-        self.n_connected_components_ = int(connected_components(graph, directed=False)[0])
-        self.eigenvalues_, embedding = laplacian_eigenmap(graph, self.n_components)
-        self.embedding_ = embedding[distinct.node]
-        self.graph_ = share_among_copies(graph, distinct, rows=True)
-        self.codes_ = share_among_copies(codes, distinct, rows=False)
+        graph = self._embed(codes, weights, distinct)
         if self.n_clusters is not None:
             seed = check_random_state(self.random_state)
             self.labels_ = spectral_labels(graph, self.n_clusters, seed)[distinct.node]
