@@ -381,6 +381,10 @@ def test_two_classes_of_isolet_stay(tmp_path):
     save(tmp_path, "isolet15", X=np.zeros((4, 2)), y=[1, 0, 0, 1], y26=[1, 2, 3, 4])
     isolet = fetch("isolet", data_dir=tmp_path)
     np.testing.assert_array_equal(isolet.y, [1, 0, 0, 1])
+    save(tmp_path, "isolet15", X=np.zeros((4, 2)), y=[1, 0, 0, 1], y26=[0, 2, 14, 25])
+    isolet = fetch("isolet", data_dir=tmp_path)
+    np.testing.assert_array_equal(isolet.y, [1, 0, 0, 1])
+    np.testing.assert_array_equal(isolet.extras["y26"], [1, 3, 15, 26])
     save(tmp_path, "isolet15", X=np.zeros((4, 2)), y26=[1, 2, 14, 26])
     np.testing.assert_array_equal(fetch("isolet", data_dir=tmp_path).y, [0, 0, 1, 1])
     save(tmp_path, "isolet15", X=np.zeros((4, 2)))
@@ -406,6 +410,9 @@ def test_faces_and_metabric_need_what_their_figures_show(tmp_path):
     faces = datasets.fetch_faces(data_dir=tmp_path)
     assert faces.X.max() == 1
     assert faces.extras["expression"].tolist() == ["NE", "HA", "SO"]
+    save(tmp_path, "teapot", X=X, order=[1, 2])
+    with pytest.raises(InputError, match=r"labels order of shape \(2,\), but X has 3"):
+        fetch("teapot", data_dir=tmp_path)
     save(tmp_path, "metabric", X=X)
     with pytest.raises(InputError, match=r"metabric\.npz holds no array y; METABRIC needs"):
         fetch("metabric", data_dir=tmp_path)

@@ -30,7 +30,8 @@ class Entry(NamedTuple):
     part: str = ""  # "train" or "test": the part of the original that the paper used
     remote: Remote | None = None
     arrays: str = "X and labels y"
-    needs: tuple[str, ...] = ()  # arrays with one value for each sample, without which it is no use
+    needs: tuple[str, ...] = ()  # arrays without which it is no use
+    by_sample: tuple[str, ...] = ()  # arrays with one value for each sample, where they are there
     make: str | None = None  # for a synthetic set: our own shape in its place
 
 
@@ -57,6 +58,7 @@ def _toy(
         n_components=2,
         licence=RESEARCH,
         arrays="X",
+        by_sample=("t",),
         make=make,
     )
 
@@ -108,6 +110,7 @@ ENTRIES = (
         printed=(3119, 2, 617, 165),
         remote=Remote(300, (7797,), first=1560, last=1559, counts=(119, *[120] * 25)),
         arrays="X (Isolet1 and Isolet5: 3,119 × 617) and y (A–M against N–Z, or the 26 letters)",
+        by_sample=("y26",),
     ),
     Entry(
         key="pendigits",
@@ -204,6 +207,7 @@ ENTRIES = (
         scaling="pixels",
         arrays="X (frames in the order of the rotation, 76 × 101 RGB pixels as rows of 23,028) "
         "and, if known, order or angle",
+        by_sample=("order", "angle"),
     ),
     Entry(
         key="usps_ones",
@@ -227,6 +231,7 @@ ENTRIES = (
         arrays="X (185 images of 308 × 217 RGB pixels, one a row), subject (CH, AR or LE) and "
         "expression (NE, HA or SO)",
         needs=("subject", "expression"),
+        by_sample=("subject", "expression"),
     ),
     Entry(
         key="metabric",

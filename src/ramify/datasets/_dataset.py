@@ -155,23 +155,35 @@ def rescale(X: Floats, scaling: str) -> Floats:
 
 
 def two_classes(y: Any, extras: dict[str, Any], where: str) -> tuple[Any, dict[str, Any]]:
-    """Isolet's A–M (0) against N–Z (1), from the letters if they are all that is there."""
-    letters = extras.get("y26", y)
-    if letters is None or (y is not None and len(np.unique(y)) <= 2):
+    """Isolet's A–M (0) against N–Z (1), if y is not two classes yet, and the letters as numbers."""
+    has_two = y is not None and len(np.unique(y)) <= 2
+    letters = extras.get("y26", None if has_two else y)
+    if letters is None:
         return y, extras
-    words = [str(letter).upper() for letter in letters]
-    if all(len(word) == 1 and "A" <= word <= "Z" for word in words):
-        numbers = np.array([ord(word) - ord("A") + 1 for word in words])
-    else:
-        try:
-            numbers = np.asarray(letters).astype(np.float64)
-        except ValueError:
-            numbers = np.array([np.nan])
-        numbers = numbers + (numbers.min() == 0)
-    if not np.isin(numbers, np.arange(1, 27)).all():
+    numbers = letter_numbers(letters)
+    if numbers is None:
         raise InputError(
             f"{where} holds labels that are neither two classes nor the letters A to Z nor 1 to "
-            "26; save y as one of these."
+            "26; save y as one of these, and y26, if any, as letters."
         )
-    numbers = numbers.astype(np.int64)
-    return (numbers > 13).astype(np.int64), {**extras, "y26": numbers}
+    return (y if has_two else (numbers > 13).astype(np.int64)), {**extras, "y26": numbers}
+
+
+def letter_numbers(letters: Any) -> Ints | None:
+    """1 for A to 26 for Z, from letters or numbers, which may count from 0; None from others.
+
+    Examples
+    --------
+    >>> from ramify.datasets._dataset import letter_numbers
+    >>> letter_numbers(["a", "B", "z"]), letter_numbers([0, 25]), letter_numbers(["ab"])
+    (array([ 1,  2, 26]), array([ 1, 26]), None)
+    """
+    words = [str(letter).upper() for letter in letters]
+    if all(len(word) == 1 and "A" <= word <= "Z" for word in words):
+        return np.array([ord(word) - ord("A") + 1 for word in words])
+    try:
+        numbers = np.asarray(letters).astype(np.float64)
+    except ValueError:
+        return None
+    numbers = numbers + (numbers.min() == 0)
+    return numbers.astype(np.int64) if np.isin(numbers, np.arange(1, 27)).all() else None

@@ -204,8 +204,9 @@ def _from_file(path: Path) -> Dataset:
     for name in entry.needs:
         if name not in stored.extras and (name != "y" or stored.y is None):
             raise InputError(f"{path} holds no array {name}; {entry.title} needs {entry.arrays}.")
-    for name in {"y26", "subject", "expression"} & set(stored.extras):
-        stored.extras[name] = check_labels(path, stored.extras[name], len(stored.X), name)
+    for name in entry.by_sample:
+        if name in stored.extras:
+            stored.extras[name] = check_labels(path, stored.extras[name], len(stored.X), name)
     return as_in_paper(entry, stored, path.name)
 
 
