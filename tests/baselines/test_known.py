@@ -253,7 +253,8 @@ def test_affinities_of_many_copies_are_uniform_on_the_copies():
     P = affinities(X, 3.0)
     off_diagonal = ~np.eye(6, dtype=bool)
     np.testing.assert_allclose(P[:6, :6][off_diagonal], P[0, 1])
-    assert np.isfinite(P).all()
+    # Rows of copies have nothing for the others, and what is left to those is their own choice.
+    assert P[:6, :6].sum() == pytest.approx(6 / 8)
 
 
 @pytest.mark.parametrize("exaggeration", [1.0, 12.0])
