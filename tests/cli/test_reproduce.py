@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from ramify.cli.arguments import EXPERIMENTS as OFFERED
+from ramify.datasets import DatasetNotFound
 from ramify.experiments import report
 from ramify.experiments.settings import Check, Outcome, Settings
 
@@ -122,3 +123,94 @@ def test_report_grows_with_each_experiment(tmp_path, monkeypatch):
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert text.index("## Real") < text.index("## Faces")
     assert (tmp_path / "out" / "real.md").read_text("utf-8") == "# Real\n\nAbout real.\n"
+
+
+def test_a_report_without_claims_says_so(tmp_path):
+    report.write_report(tmp_path, [Outcome("real", "Real", "About it.", [], [])], quick=True)
+    text = (tmp_path / "report.md").read_text("utf-8")
+    assert "No claim was checked by a number." in text
+    assert "**A quick run**" in text
+
+
+def test_names_do_not_break_tables():
+    assert r"| a \| b | d\|e | 1 |" in report.check_table([Check("a | b", 1.0, "==", 1.0, "d|e")])
+
+
+@pytest.fixture
+def experiments(monkeypatch):
+    """Every experiment tells its data sets; there are no teapots."""
+    seen = {}
+
+    def fake(name):
+        def run(settings):
+            if name in ("real", "teapot"):
+                raise DatasetNotFound("Teapot is not here.")
+            seen[name] = settings.datasets
+            return Outcome(name, name.title(), f"About {name}.", [], [])
+
+        return types.SimpleNamespace(run=run)
+
+    for name in report.EXPERIMENTS:
+        monkeypatch.setitem(sys.modules, f"ramify.experiments.{name}", fake(name))
+    return seen
+
+
+def test_experiments_without_their_data_do_not_stop_the_others(ramify, experiments, tmp_path):
+    code, _, err = ramify("reproduce", "all", "-o", tmp_path / "out")
+    assert code == 0
+    assert list(experiments) == [n for n in report.EXPERIMENTS if n not in ("real", "teapot")]
+    assert "teapot is left out: Teapot is not here." in err
+    text = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "Left out for want of data:\n\n- real: Teapot is not here." in text
+
+    code, _, err = ramify("reproduce", "teapot", "-o", tmp_path / "other")
+    assert (code, err) == (1, "ramify reproduce: Teapot is not here.\n")
+
+
+def test_each_experiment_gets_its_own_of_the_named_sets(ramify, experiments, tmp_path):
+    given = ["all", "-o", tmp_path / "out", "--datasets", "mine,Two moons,METABRIC"]
+    code, _, err = ramify("reproduce", *given)
+    assert code == 0
+    assert experiments == {
+        "table1": ("mine",),
+        "synthetic": ("Two moons",),
+        "cancer": ("METABRIC",),
+    }
+    assert "none of --datasets belongs to sensitivity, real, teapot, faces, left out." in err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["synthetic", "--datasets", "iris"], "synthetic has no data set 'iris'; choose from spir"),
+        (["real", "--datasets", "teapot,ones"], "real has no data set 'ones'; choose from teapot"),
+        (["faces", "--methods", "PCA"], "--methods is for table1 and synthetic; faces has"),
+    ],
+)
+def test_filters_that_mean_nothing_are_refused(ramify, experiments, tmp_path, given, message):
+    code, _, err = ramify("reproduce", *given, "-o", tmp_path / "out")
+    assert code == 2
+    assert message in err
+    assert not experiments
+    assert not (tmp_path / "out").exists()
+
+
+def test_sets_of_the_figures_are_theirs():
+    from ramify.experiments._shapes import SHAPES
+    from ramify.experiments.real import FETCH
+
+    assert report.FIGURES["synthetic"] == SHAPES
+    assert report.FIGURES["real"] == tuple(FETCH)
+    assert ["table1", *report.FIGURES] == list(report.EXPERIMENTS)
+
+
+def test_an_interrupted_run_says_that_it_can_go_on(ramify, data, tmp_path, monkeypatch):
+    from ramify.cli import reproduce
+
+    def interrupted(names, settings):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(reproduce, "reproduce", interrupted)
+    code, _, err = ramify("reproduce", "table1", "--data-dir", data, "-o", tmp_path / "out")
+    assert code == 130
+    assert "interrupted; the same command goes on from here" in err

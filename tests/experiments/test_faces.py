@@ -92,7 +92,7 @@ def test_photographs_are_used_when_there(tmp_path):
     ("arrays", "message"),
     [
         ({"expression": None}, "no array expression"),
-        ({"X": np.ones((27, 300))}, "images of 300 values but must have"),
+        ({"X": np.ones((27, 300))}, "images of 300 values, but they must have"),
     ],
 )
 def test_files_that_lack_something_are_told(tmp_path, arrays, message):

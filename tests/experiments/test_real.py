@@ -158,5 +158,24 @@ def test_real_takes_what_is_there(folder, tmp_path):
     outcome = real.run(Settings(out=out, data_dir=folder, quick=True, n_processes=1))
     assert not any("teapot" in check.claim for check in outcome.checks)
     (folder / "usps_ones.npz").unlink()
-    with pytest.raises(DatasetNotFound, match="USPS ones"):
+    with pytest.raises(DatasetNotFound, match="Teapot"):
         real.run(Settings(out=out, data_dir=folder, quick=True, n_processes=1))
+
+
+def test_images_of_another_size_are_refused(folder, tmp_path):
+    np.savez(folder / "usps_ones.npz", X=np.random.default_rng(0).random((40, 100)))
+    with pytest.raises(ValueError, match="USPS ones has images of 100 values, but they must have"):
+        real.run(Settings(out=tmp_path, data_dir=folder, datasets=("USPS ones",)))
+
+
+def test_a_fit_that_fails_is_a_claim_that_fails(folder):
+    data = real._found(Settings(out=folder, data_dir=folder, datasets=("usps_ones",)))
+    good = {"spearman": 0.95, "off_middle": 0.1, "turns": [9.0] * len(real.WIDTHS)}
+    best = {("usps_ones", 0.0): good, ("usps_ones", 1e-3): {"error": "ValueError: no"}}
+    assert [check.passed for check in real._checks(data, best)] == [True, True, False, False, False]
+
+
+def test_units_without_active_edges_are_named():
+    rows = [{"dataset": "Teapot", "scaling": "pixels 0–1", "active": 0}, {"error": "no"}]
+    assert "None is active here: Teapot in pixels 0–1. Then" in real._idle_words(rows)
+    assert real._idle_words(rows[1:]) == ""

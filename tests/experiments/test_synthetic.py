@@ -218,3 +218,8 @@ def test_of_several_parameters_the_best_is_shown():
     ]
     (best,) = _shapes.selected(rows)
     assert best.parameters == {"lam": 1}
+
+
+def test_shapes_are_chosen_by_any_of_their_names(tmp_path):
+    toys = _shapes.chosen_toys(Settings(out=tmp_path, datasets=("2moons", "Spiral")))
+    assert [toy.data.name for toy in toys] == ["spiral", "two_moons"]

@@ -21,7 +21,7 @@ COLUMNS = ["dataset", "method", "accuracy", "printed", "seconds", "parameters"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A set that the paper knows, one that it does not, and one without labels."""
+    """A set that the paper knows, one that it does not, one without labels, and one sample."""
     X, y = load_iris(return_X_y=True)
     rng = np.random.default_rng(0)
     path = tmp_path / "data"
@@ -32,6 +32,7 @@ def folder(tmp_path):
     mine = centres[np.repeat([0, 1, 2], 20)] + 0.1 * rng.normal(size=(60, 6))
     np.savez(path / "mine.npz", X=mine, y=labels)
     np.savez(path / "bare.npz", X=mine)
+    np.savez(path / "alone.npz", X=mine[:1], y=labels[:1])
     return path
 
 
@@ -96,6 +97,7 @@ def test_quick_run_says_so_and_claims_nothing(tmp_path, folder, out):
     ("options", "message"),
     [
         ({"datasets": ("bare",)}, "bare has no labels y, which the table needs"),
+        ({"datasets": ("alone",)}, "alone has only one sample"),
         ({"datasets": ("nonsense",)}, "nonsense"),
         ({"methods": ("nonsense",)}, "there is no method 'nonsense'; choose from"),
     ],
@@ -107,7 +109,6 @@ def test_bad_names_are_told(tmp_path, folder, out, options, message):
 
 def test_a_folder_without_the_paper_s_sets_says_what_is_there(tmp_path, folder, out):
     (folder / "iris.npz").unlink()
-    (folder / "bare.npz").unlink()
     with pytest.raises(ValueError, match="none of the paper's data sets was found"):
         table1.chosen_problems(settings(tmp_path, folder))
 
@@ -190,3 +191,31 @@ def test_failed_fits_are_told_and_do_not_count(iris):
     text = text_of({"iris": 0.9}, [iris], [METHODS["LLE"], METHODS["LE"]], rows, [], quick=False)
     assert "- LE on Iris: MemoryError: much" in text
     assert "| LE | failed (0.9133) |" in text
+
+
+def test_a_set_of_the_paper_without_labels_is_left_out(tmp_path, folder, out):
+    np.savez(folder / "vehicle.npz", X=np.random.default_rng(0).normal(size=(20, 18)))
+    problems, absent = table1.chosen_problems(settings(tmp_path, folder))
+    assert [problem.name for problem in problems] == ["iris"]
+    assert "Vehicle has no labels y, which the table needs." in absent
+
+
+def test_names_are_drawn_and_written_as_they_are(tmp_path, folder, out):
+    (folder / "mine.npz").rename(folder / "x$y_z^$|b.npz")
+    named = settings(tmp_path, folder, datasets=("x$y_z^$|b",), methods=("PCA",))
+    outcome = table1.run(named)
+    assert r"|  | x$y_z^$\|b |" in outcome.text
+    assert (out / "table1.png").stat().st_size > 0
+
+
+def test_only_what_was_tried_is_told(tmp_path, folder, out):
+    small = settings(tmp_path, folder, datasets=("iris",), methods=("LLE",), quick=True)
+    assert "- LLE: n_neighbors ∈ {5, 50};" in table1.run(small).text
+
+
+@pytest.mark.parametrize("n", [200, 201, 203, 300])
+def test_samples_of_a_quick_run_are_of_all_classes(n):
+    y = np.arange(n + 1) % 3
+    chosen = table1.some_of(y, 200)
+    assert len(np.unique(chosen)) == 200
+    assert set(y[chosen]) == {0, 1, 2}

@@ -83,6 +83,11 @@ def test_teapot_needs_its_frames(tmp_path):
         teapot.run(Settings(out=tmp_path, data_dir=tmp_path, n_processes=1))
 
 
+def test_frames_of_another_size_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="Teapot has images of 300 values, but they must have"):
+        run(tmp_path, np.random.default_rng(0).random((20, 300)))
+
+
 def test_rows_as_markdown_and_csv(tmp_path):
     assert markdown(["a"], [[None], [1e-4]]).splitlines()[2:] == ["|  |", "| 0.0001 |"]
     write_csv(tmp_path / "t.csv", ["a", "b"], [[1.5, "x, y"], [None, 2]])

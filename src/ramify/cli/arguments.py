@@ -272,7 +272,7 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     )
     for option, what in (
         ("--datasets", "data sets, by the paper's names or those of files"),
-        ("--methods", "methods, such as SPL,tSNE,UMAP"),
+        ("--methods", "methods of table1 and synthetic, such as SPL,tSNE,UMAP"),
     ):
         parser.add_argument(
             option,

@@ -66,6 +66,7 @@ class Console:
         self.is_debug = is_debug
         self.messages: list[str] = []
         self.stops: list[int] = []  # signals that have come
+        self.interrupted = "interrupted; nothing was written."  # if one of these ends the command
         self.seconds: dict[str, float] = {}
         self._stage: tuple[str, float] | None = None
 

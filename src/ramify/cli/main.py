@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whatever an interrupted library makes of it, the reason is the signal.
         if console.stops or isinstance(error, KeyboardInterrupt):
             number = console.stops[0] if console.stops else signal.SIGINT
-            return console.fail(Failure("interrupted; nothing was written."), 128 + number)
+            return console.fail(Failure(console.interrupted), 128 + number)
         if options.debug:
             raise
         return console.fail(error, 1)

@@ -10,7 +10,7 @@ from typing import Any
 from .._compat import import_extra
 from ..experiments.cells import FOLDER
 from ..experiments.methods import chosen_methods
-from ..experiments.report import EXPERIMENTS, reproduce
+from ..experiments.report import EXPERIMENTS, left_over, reproduce
 from ..experiments.settings import Advance, Outcome, Settings, data_folder
 from .console import Console, Failure, Usage
 
@@ -30,6 +30,13 @@ def run(options: argparse.Namespace, console: Console) -> None:
     )
     names = list(EXPERIMENTS) if options.experiment == "all" else [options.experiment]
     check(settings)
+    try:
+        names = left_over(names, settings)
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    console.interrupted = (
+        "interrupted; the same command goes on from here, with what has been computed."
+    )
     outcomes = reproduce(names, settings)
     facts = {
         outcome.name: {

@@ -81,7 +81,8 @@ example:
 REPRODUCE = """\
 Make the table and the figures of the paper anew, from data sets in a folder or fetched by
 scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
-number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all.
+number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all
+experiments of the call.
 
 What has been computed stays in OUT/cells: a run that was stopped, or asks for more, goes on from
 there.

@@ -75,6 +75,18 @@ def draw_panel(
         spine.set(color="0.75", linewidth=0.8)
 
 
+def verbatim(text: str) -> str:
+    r"""A name that is drawn as it is, also if it could pass for a formula.
+
+    Examples
+    --------
+    >>> from ramify.experiments._figures import verbatim
+    >>> print(verbatim("$x$"))
+    \$x\$
+    """
+    return text.replace("$", r"\$")
+
+
 def highlight(ax: Any, color: str) -> None:
     """A thick frame."""
     for spine in ax.spines.values():

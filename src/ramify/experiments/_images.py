@@ -8,6 +8,29 @@ from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from .._typing import Floats, Ints
 from ..datasets import Dataset
 
+TEAPOT = (76, 101)  # height and width of a frame
+TEAPOT_PIXELS = 3 * 76 * 101  # of three colours
+
+
+def of_size(data: Dataset, n_pixels: int) -> Floats:
+    """The images of a set, once they are known to have the size in which they are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.datasets import Dataset
+    >>> from ramify.experiments._images import of_size
+    >>> ones = Dataset("ones", "Ones", np.zeros((2, 9)), None, 2, "real", "", {})
+    >>> of_size(ones, 9).shape
+    (2, 9)
+    """
+    if data.X.shape[1] != n_pixels:
+        raise ValueError(
+            f"{data.title} has images of {data.X.shape[1]} values, but they must have {n_pixels}; "
+            "store them in the size of the originals."
+        )
+    return data.X
+
 
 def spaced(places: Floats, width: float, height: float) -> Ints:
     """Places, in their order, that keep a box of that size free of the ones taken before.
@@ -69,7 +92,12 @@ def draw_images(
         here = unit * ax.transData.transform(seen)
         others = unit * ax.transData.transform(in_view(ax, away_from))
         height, width = images[0].shape[:2]
-        push = beside(here, others, zoom * width + 6, zoom * height + 6) - here
+        size = zoom * width + 6, zoom * height + 6
+        moved = beside(here, others, *size)
+        if points.shape[1] == 2:  # and within the frame
+            frame = unit * np.asarray(ax.bbox.extents).reshape(2, 2)
+            moved = np.clip(moved, frame[0] + np.divide(size, 2), frame[1] - np.divide(size, 2))
+        push = moved - here
     for k, (place, offset, image) in enumerate(zip(seen, push, images, strict=True)):
         box = AnnotationBbox(
             OffsetImage(image, zoom=zoom),

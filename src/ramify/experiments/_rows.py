@@ -24,6 +24,18 @@ def shown(value: Any, digits: int = 3) -> str:
     return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
 
 
+def escaped(text: str) -> str:
+    r"""A text for a place of a table in Markdown.
+
+    Examples
+    --------
+    >>> from ramify.experiments._rows import escaped
+    >>> print(escaped("a|b"))
+    a\|b
+    """
+    return text.replace("|", "\\|")
+
+
 def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table.
 
@@ -35,7 +47,8 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     | --- | --- |
     | tree | 0.500 |
     """
-    lines = [list(header), ["---"] * len(header), *([shown(value) for value in r] for r in rows)]
+    table = [[escaped(shown(value)) for value in row] for row in (header, *rows)]
+    lines = [table[0], ["---"] * len(header), *table[1:]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._typing import Floats, Ints
 from ..datasets import Dataset, fetch_toy
+from ..datasets._catalog import understand
 from ..estimators import SPL
 from ._scores import Scores, learned_edges, n_components, scores_of, thickness
 from ._truth import Truth, truth_of
@@ -67,8 +68,8 @@ def chosen_toys(settings: Settings) -> list[Toy]:
     """The shapes to embed, from files or simulated."""
     names: tuple[str, ...] = QUICK_SHAPES if settings.quick else SHAPES
     if settings.datasets:
-        wanted = {plain(name) for name in settings.datasets}
-        names = tuple(name for name in SHAPES if plain(name) in wanted) or names
+        wanted = {understand(name).key for name in settings.datasets}
+        names = tuple(name for name in SHAPES if name in wanted)
     toys = []
     for name in names:
         data = fetch_toy(name, data_dir=settings.data_dir)
@@ -191,8 +192,3 @@ def principal_plane(X: Floats) -> Floats:
     """Scores of the first two principal components."""
     left, size, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
     return np.asarray(left[:, :2] * size[:2])
-
-
-def plain(name: str) -> str:
-    """A name without case and punctuation."""
-    return "".join(letter for letter in name.casefold() if letter.isalnum())

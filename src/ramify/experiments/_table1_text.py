@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._figures import picture
+from ._figures import picture, verbatim
+from ._rows import escaped
 from ._table1_notes import NOTES
 from ._table1_rows import Problem, Row
 from .methods import Method
@@ -95,7 +96,7 @@ def accuracy_table(
         for problem in problems:
             row = found[problem.name]
             text = f"{row.accuracy:.4f}" if np.isfinite(row.accuracy) else "failed"
-            if _shown(row) == best[problem.name]:
+            if np.isfinite(row.accuracy) and _shown(row) == best[problem.name]:
                 text = f"**{text}**"
             entries.append(text if row.printed is None else f"{text} ({row.printed:.4f})")
         lines.append(_line(method.name, entries))
@@ -221,7 +222,7 @@ def draw(path: Path, problems: Sequence[Problem], rows: Sequence[Row], *, quick:
             ax.set_yticks(range(len(names)), names)
             ax.invert_yaxis()
             some = f", {len(problem.data.X)} of {problem.n_all:,} samples" if quick else ""
-            ax.set_title(f"{problem.data.title}{some}")
+            ax.set_title(f"{verbatim(problem.data.title)}{some}")
             ax.grid(axis="x", color="0.92")
             ax.set_axisbelow(True)
             for side in ("top", "right", "left"):
@@ -247,4 +248,4 @@ def _shown(row: Row) -> float:
 
 
 def _line(head: str, entries: Sequence[str]) -> str:
-    return f"| {' | '.join([head, *entries])} |"
+    return f"| {' | '.join(escaped(entry) for entry in (head, *entries))} |"

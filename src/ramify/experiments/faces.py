@@ -14,7 +14,7 @@ from ..metrics import loo_1nn
 from ..plotting import plot_adjacency
 from ..plotting.style import PALETTE
 from ..structures import Tree
-from ._images import draw_images, image_kernel, pixels, rgb, standardised
+from ._images import draw_images, image_kernel, of_size, pixels, rgb, standardised
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, compute
 from .settings import Check, Outcome, Settings
@@ -103,13 +103,8 @@ def _faces(settings: Settings) -> Faces:
 
 
 def _photographs(data: Dataset, settings: Settings) -> Faces:
-    X = pixels(data.X)
     height, width = PHOTOGRAPH
-    if X.shape[1] != 3 * height * width:
-        raise ValueError(
-            f"the file of faces has images of {X.shape[1]} values but must have "
-            f"3·{height}·{width} = {3 * height * width}; store them in the photographs' own size."
-        )
+    X = pixels(of_size(data, 3 * height * width))
     subject, expression = (np.asarray(data.extras[name]).astype(str) for name in LABELS)
     if settings.quick:
         block = np.char.add(subject, expression)
@@ -248,8 +243,9 @@ def _draw(faces: Faces, done: Computed, settings: Settings) -> None:
     left.legend(ncols=len(subjects), fontsize=8, loc="best", framealpha=0.9)
     left.set_title(f"(a) tree of the faces{_tag(faces)}", fontsize=12)
     plot_adjacency(adjacency(edges, len(centers)), order=faces.block, ax=right)
-    right.set_title(f"(b) adjacency matrix of nine blocks{_tag(faces)}", fontsize=12)
-    shown = [_typical(centers, faces.block == name) for name in np.unique(faces.block)]
+    blocks = np.unique(faces.block)
+    right.set_title(f"(b) adjacency matrix of {len(blocks)} blocks{_tag(faces)}", fontsize=12)
+    shown = [_typical(centers, faces.block == name) for name in blocks]
     step = max(1, faces.images.shape[1] // HEIGHT)
     images = faces.images[shown][:, ::step, ::step]
     frames = [colors[faces.subject[i]] for i in shown]

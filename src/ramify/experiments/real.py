@@ -10,10 +10,21 @@ from sklearn.neighbors import NearestNeighbors
 
 from .._typing import Floats
 from ..datasets import Dataset, DatasetNotFound, fetch_teapot, fetch_usps_ones
+from ..datasets._catalog import understand
 from ..estimators import SPL
 from ..structures import Ring
 from ._image_scores import consecutive, curve_by, places_along, roundness, sharpest_turn, slant
-from ._images import draw_images, pixels, rgb, rotation, spaced, standardised
+from ._images import (
+    TEAPOT,
+    TEAPOT_PIXELS,
+    draw_images,
+    of_size,
+    pixels,
+    rgb,
+    rotation,
+    spaced,
+    standardised,
+)
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
@@ -23,6 +34,7 @@ TITLE = "Fig. 3: teapot and handwritten ones, by SPL"
 GAMMAS = (0.0, 1e-3)
 SLACK = 1e3
 FETCH: dict[str, Callable[..., Dataset]] = {"teapot": fetch_teapot, "usps_ones": fetch_usps_ones}
+N_PIXELS = {"teapot": TEAPOT_PIXELS, "usps_ones": 16 * 16}
 N_COMPONENTS = {"teapot": 3, "usps_ones": 2}
 # Of a hundred frames ten neighbours are five steps of 3.6 degrees on either side.
 N_NEIGHBORS = {"teapot": (4, 10), "usps_ones": (10,)}
@@ -76,22 +88,23 @@ def _files() -> tuple[str, str]:
 
 def _found(settings: Settings) -> dict[str, Dataset]:
     """The data that are there; an error if there are none."""
-    wanted = [name for name in FETCH if not settings.datasets or name in settings.datasets]
-    found, missing = {}, None
-    for name in wanted or FETCH:
+    named = {understand(name).key for name in settings.datasets}
+    found, missing = {}, []
+    for name in [name for name in FETCH if not named or name in named]:
         try:
             data = FETCH[name](data_dir=settings.data_dir)
         except DatasetNotFound as error:
-            settings.note(f"{NAME}: {error}")
-            missing = error
+            missing.append(error)
             continue
-        X = pixels(data.X)
+        X = pixels(of_size(data, N_PIXELS[name]))
         order = np.argsort(rotation(data), kind="stable") if name == "teapot" else None
         if name == "usps_ones" and settings.quick and len(X) > QUICK_ONES:
             order = np.random.default_rng(0).choice(len(X), QUICK_ONES, replace=False)
         found[name] = data._replace(X=X if order is None else X[order])
-    if not found and missing is not None:
-        raise missing
+    if not found:
+        raise missing[0]
+    for one in missing:
+        settings.note(f"{NAME}: {one}")
     return found
 
 
@@ -194,7 +207,7 @@ def _checks(found: dict[str, Dataset], best: dict[tuple[str, float], Any]) -> li
         checks.append(Check(at + claim, row.get("spearman", nan), ">=", 0.9, data))
         claim = "distance of the perpendicular ones' median place from the middle of the curve"
         checks.append(Check(at + claim, row.get("off_middle", nan), "<=", 0.25, data))
-    turns = [best["usps_ones", gamma].get("turns", [nan]) for gamma in GAMMAS]
+    turns = [best["usps_ones", gamma].get("turns", [nan] * len(WIDTHS)) for gamma in GAMMAS]
     ratio = max(smooth / sharp for sharp, smooth in zip(*turns, strict=True))
     claim = "ones: sharpest turn with γ = 0.001 as a part of that with γ = 0"
     checks.append(Check(claim, ratio, "<=", 1.0, data))
@@ -246,7 +259,7 @@ def _draw_teapot(ax: Any, points: Floats, X: Floats) -> None:
     ax.view_init(elev=45, azim=-60)
     ax.set_box_aspect(np.ptp(points, axis=0), zoom=0.92)
     which = np.arange(0, n, max(1, round(n / 12)))
-    draw_images(ax, points[which], rgb(X[which], 76, 101), zoom=0.33, away_from=points)
+    draw_images(ax, points[which], rgb(X[which], *TEAPOT), zoom=0.33, away_from=points)
     bar = ax.figure.colorbar(dots, ax=ax, shrink=0.55, aspect=30, pad=0.08, label="rotation (°)")
     bar.set_ticks([0, 90, 180, 270, 360])
     bar.outline.set_visible(False)
@@ -333,8 +346,7 @@ def _text(
         parts.append(markdown([COLUMNS[column] for column in wanted], block))
     parts.append(
         "**The unit.** An edge of the raw model can become active only if its squared length is "
-        "below about 2d/(γ+1), because the prior has unit variance. In pixels from 0 to 255 none "
-        "is: then S = 0, and SPL is PCA for γ > 0 and nothing at all for γ = 0 (empty cells). "
+        f"below about 2d/(γ+1), because the prior has unit variance.{_idle_words(rows)} "
         'The picture as the paper describes it comes out with `scale="auto"`, one factor for '
         "all pixels that is chosen from the distances of neighbours. We tried the units above and, "
         "for the teapot, two numbers of neighbours, and show the ones that agree with the paper's "
@@ -343,6 +355,19 @@ def _text(
         f"[{NAME}.csv]({NAME}.csv)."
     )
     return "\n\n".join(parts)
+
+
+def _idle_words(rows: list[dict[str, Any]]) -> str:
+    """Units in which no edge is active, and what that means."""
+    idle = dict.fromkeys(
+        f"{row['dataset']} in {row['scaling']}" for row in rows if row.get("active") == 0
+    )
+    if not idle:
+        return ""
+    return (
+        f" None is active here: {'; '.join(idle)}. Then S = 0, and SPL is PCA for γ > 0 and "
+        "nothing at all for γ = 0 (empty cells)."
+    )
 
 
 def _words(name: str, data: Dataset, low: dict[str, Any], high: dict[str, Any]) -> str:

@@ -311,7 +311,8 @@ def failures(checks: list[Check], at: dict[tuple[str, str], Row]) -> list[str]:
     lines = [f"- {one.claim}: {one.value:.3g}, not {one.relation} {one.bound:g}" for one in failed]
     text = ["What does not hold as claimed:", "\n".join(lines)]
     if any("noise left by SPL" in one.claim for one in failed):
-        text.append(noise_note(at, [one.claim.split(":")[0] for one in failed]))
+        note = noise_note(at, [one.claim.split(":")[0] for one in failed])
+        text += [note] if note else []
     if any("other than t-SNE" in one.claim for one in failed):
         forms = [
             f"{name} {at['two_moons', name].scores.shape:.2f}"
@@ -332,10 +333,17 @@ def noise_note(at: dict[tuple[str, str], Row], names: list[str]) -> str:
         if forms:
             ours = at[name, "SPL"].scores.shape
             lines.append(f"{name} has a form of {ours:.2f} by SPL, and of {', '.join(forms)}")
+    if not lines:
+        return ""
     return (
-        "What is smoother than SPL and passes for the structure has less of the form: "
+        "The form of what is smoother than SPL and passes for the structure: "
         + "; ".join(lines)
-        + " (a plain circle in the place of the helix's eight lobes would have 0.94)."
+        + "."
+        + (
+            " A plain circle in the place of the helix's eight lobes would have 0.94."
+            if any(line.startswith("helix") for line in lines)
+            else ""
+        )
     )
 
 

@@ -37,6 +37,10 @@ def run(settings: Settings) -> Outcome:
         for method in methods
         for parameters in tried(method, len(problem.data.X), settings.quick)
     ]
+    methods = [
+        method._replace(grid=tuple(chosen for _, name, chosen in keys if name == method.name))
+        for method in methods
+    ]  # what the text says was tried
     cells = [cell_of_features(problem) for problem in problems] + [cell_of_fit(*k) for k in keys]
     computed = compute(cells, settings, "table1")
     raw, computed = computed[: len(problems)], computed[len(problems) :]
@@ -103,10 +107,8 @@ def chosen_problems(settings: Settings) -> tuple[list[Problem], list[str]]:
     if settings.datasets:
         sets = {name: fetch(name, data_dir=folder) for name in settings.datasets}
         for name, data in sets.items():
-            if data.y is None:
-                raise ValueError(
-                    f"{name} has no labels y, which the table needs; choose other --datasets."
-                )
+            if reason := unusable(data):
+                raise ValueError(f"{name} has {reason}; choose other --datasets.")
         return [problem_of(*item, quick=settings.quick) for item in sets.items()], []
     problems, absent = [], []
     for name in SETS:
@@ -116,6 +118,8 @@ def chosen_problems(settings: Settings) -> tuple[list[Problem], list[str]]:
             if folder is not None and not stems:
                 raise DatasetNotFound(f"{CATALOG[name].title}: there is no {name}.npz in {folder}.")
             data = fetch(name, data_dir=folder)
+            if reason := unusable(data):
+                raise DatasetNotFound(f"{data.title} has {reason}.")
         except DatasetNotFound as error:
             absent.append(str(error))
         else:
@@ -124,11 +128,18 @@ def chosen_problems(settings: Settings) -> tuple[list[Problem], list[str]]:
     if not problems:
         there = listed(found_datasets(folder), 20)
         hint = f"name some of {there} with --datasets, or " if there else ""
-        raise ValueError(
+        raise DatasetNotFound(
             f"none of the paper's data sets was found{f' in {folder}' if folder else ''}; {hint}"
             "put NAME.npz files with X and y into a folder and name it with --data-dir."
         )
     return problems, absent
+
+
+def unusable(data: Dataset) -> str:
+    """What a set lacks for the table, if anything."""
+    if data.y is None:
+        return "no labels y, which the table needs"
+    return "only one sample, which has no nearest neighbour" if len(data.X) < 2 else ""
 
 
 def problem_of(name: str, data: Dataset, *, quick: bool) -> Problem:
@@ -146,7 +157,9 @@ def problem_of(name: str, data: Dataset, *, quick: bool) -> Problem:
 def some_of(y: Any, n: int) -> Any:
     """Indices of n samples, in order; of all classes alike where these are large enough."""
     counts = np.unique(y, return_counts=True)[1]
-    by_class = y if len(counts) <= n // 2 and counts.min() > 1 else None
+    # Both what is taken and what is left need a sample of every class.
+    is_large = len(counts) <= min(n // 2, len(y) - n) and counts.min() > 1
+    by_class = y if is_large else None
     chosen = train_test_split(np.arange(len(y)), train_size=n, random_state=0, stratify=by_class)[0]
     return np.sort(chosen)
 

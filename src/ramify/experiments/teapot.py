@@ -15,7 +15,17 @@ from ..metrics import skeleton_smoothness
 from ..plotting import plot_adjacency
 from ..structures import Tree
 from ._image_scores import consecutive, turn_agreement
-from ._images import draw_images, image_kernel, pixels, rgb, rotation, standardised
+from ._images import (
+    TEAPOT,
+    TEAPOT_PIXELS,
+    draw_images,
+    image_kernel,
+    of_size,
+    pixels,
+    rgb,
+    rotation,
+    standardised,
+)
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
@@ -57,7 +67,7 @@ FITS = (PAPERS, Fitted("tree", PAPER_TREE_WEIGHT, PAPER_COMPONENTS), HEAVY, CURV
 def run(settings: Settings) -> Outcome:
     """Fit, measure, draw."""
     data = fetch_teapot(data_dir=settings.data_dir)
-    X = pixels(data.X)[np.argsort(rotation(data), kind="stable")]
+    X = pixels(of_size(data, TEAPOT_PIXELS))[np.argsort(rotation(data), kind="stable")]
     if settings.quick and len(X) > QUICK_FRAMES:
         X = X[:: -(-len(X) // QUICK_FRAMES)]
     kernel = image_kernel(X)
@@ -253,8 +263,8 @@ def _draw(
         plot_adjacency(adjacency(edges, n), ax=right)
         right.set(xlabel="frame", ylabel="frame")
         right.set_title(f"({'bd'[r]}) adjacency matrix", fontsize=12)
-        which = np.unique(np.round(np.arange(0, 1, STEP) * n).astype(int))
-        images = rgb(X[which], 76, 101)
+        which = np.unique((np.arange(0, 1, STEP) * n).round().astype(int) % n)
+        images = rgb(X[which], *TEAPOT)
         draw_images(left, centers[which], images, zoom=0.33, away_from=centers)
     _draw_rivals(figure, n_rows, labels)
     figure.savefig(settings.out / f"{NAME}.png", dpi=110 if settings.quick else 200)
