@@ -179,3 +179,12 @@ def test_units_without_active_edges_are_named():
     rows = [{"dataset": "Teapot", "scaling": "pixels 0–1", "active": 0}, {"error": "no"}]
     assert "None is active here: Teapot in pixels 0–1. Then" in real._idle_words(rows)
     assert real._idle_words(rows[1:]) == ""
+
+
+def test_images_stay_within_the_frame_and_beside_each_other():
+    places = np.array([[5.0, 9.0], [5.0, 9.5]])
+    frame = np.array([[0.0, 0.0], [10.0, 10.0]])
+    boxes = _images.beside(places, places, 2.0, 2.0, within=frame)
+    assert (boxes >= 1).all()
+    assert (boxes <= 9).all()
+    assert np.abs(boxes[0] - boxes[1]).max() >= 1.99

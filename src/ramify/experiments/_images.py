@@ -93,11 +93,10 @@ def draw_images(
         others = unit * ax.transData.transform(in_view(ax, away_from))
         height, width = images[0].shape[:2]
         size = zoom * width + 6, zoom * height + 6
-        moved = beside(here, others, *size)
-        if points.shape[1] == 2:  # and within the frame
+        frame = None  # of three dimensions: there is room outside the box, too
+        if points.shape[1] == 2:
             frame = unit * np.asarray(ax.bbox.extents).reshape(2, 2)
-            moved = np.clip(moved, frame[0] + np.divide(size, 2), frame[1] - np.divide(size, 2))
-        push = moved - here
+        push = beside(here, others, *size, within=frame) - here
     for k, (place, offset, image) in enumerate(zip(seen, push, images, strict=True)):
         box = AnnotationBbox(
             OffsetImage(image, zoom=zoom),
@@ -115,11 +114,14 @@ def draw_images(
         ax.add_artist(box)
 
 
-def beside(places: Floats, others: Floats, width: float, height: float) -> Floats:
+def beside(
+    places: Floats, others: Floats, width: float, height: float, *, within: Floats | None = None
+) -> Floats:
     """Middles of boxes near places, such that none covers another or one of some points.
 
     Boxes start outwards of their places and move, a little at a time, away from what they cover;
-    after 400 rounds they stay where they are.
+    after 400 rounds they stay where they are. ``within`` are two opposite corners of a frame that
+    they do not leave.
 
     Examples
     --------
@@ -134,7 +136,8 @@ def beside(places: Floats, others: Floats, width: float, height: float) -> Float
     middle = (others.min(axis=0) + others.max(axis=0)) / 2
     outwards = places - middle
     outwards /= np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-9)
-    boxes = places + outwards * size
+    low, high = (-np.inf, np.inf) if within is None else within + [[0.5], [-0.5]] * size
+    boxes = np.clip(places + outwards * size, low, high)
     for _ in range(400):
         moved = np.zeros_like(boxes)
         for k, box in enumerate(boxes):
@@ -149,7 +152,7 @@ def beside(places: Floats, others: Floats, width: float, height: float) -> Float
                 moved[k] += 2 * away / max(float(np.linalg.norm(away)), 1e-9)
         if not moved.any():
             break
-        boxes = boxes + moved
+        boxes = np.clip(boxes + moved, low, high)
     return boxes
 
 
