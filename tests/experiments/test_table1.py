@@ -85,6 +85,18 @@ def test_pca_at_the_paper_s_dimension_gives_its_linear_gplvm_row(tmp_path, folde
     assert row.accuracy == pytest.approx(ACCURACIES["iris", "GPLVM"], abs=0.5e-4)
 
 
+def test_other_units_are_tried_where_spl_falls_short(tmp_path, folder, out, monkeypatch):
+    few = METHODS["SPL"]._replace(grid=METHODS["SPL"].grid[:1])
+    units = METHODS["SPL-units"]._replace(grid=METHODS["SPL-units"].grid[:3])
+    monkeypatch.setitem(METHODS, "SPL", few)
+    monkeypatch.setitem(METHODS, "SPL-units", units)
+    outcome = table1.run(settings(tmp_path, folder, datasets=("iris",), methods=("SPL",)))
+    every = pd.read_csv(out / "table1_fits.csv")
+    assert every["method"].tolist() == ["SPL", *["SPL-units"] * 3]
+    assert pd.read_csv(out / "table1.csv")["method"].tolist() == ["SPL"]
+    assert "The unit of the data is a parameter of SPL" in outcome.text
+
+
 def test_quick_run_says_so_and_claims_nothing(tmp_path, folder, out):
     quick = settings(tmp_path, folder, datasets=("iris",), methods=("SPL",), quick=True)
     outcome = table1.run(quick)
@@ -161,11 +173,13 @@ def test_a_shortfall_is_a_failed_check_and_is_explained(iris):
     )
     [check] = checks_of([iris], rows, quick=False)
     assert not check.passed
-    told = " ".join(why({"iris": 0.9533}, [iris], rows))
+    others = [fit_of(iris, "SPL-units", a, scale=u) for u, a in ((2, 0.94), (2, 0.95), (4, 0.96))]
+    told = " ".join(why({"iris": 0.9533}, [iris], rows, others))
     assert "1 of 150 samples" in told
     assert "Algorithm 1 gives 0.9600 (n_neighbors=10)" in told
     assert "stopped far from its optimum" in told
     assert "data and scaling are the paper's" in told
+    assert "0.9500 for 2, 0.9600 for 4; so the printed number is within the model's reach" in told
 
 
 def test_differences_of_other_methods_are_told_with_a_reason(iris):
@@ -178,7 +192,7 @@ def test_differences_of_other_methods_are_told_with_a_reason(iris):
 def test_no_excuse_where_none_is_needed(iris):
     rows = best_rows([fit_of(iris, "SPL", 0.96), fit_of(iris, "PCA", 0.9333)])
     assert checks_of([iris], rows, quick=False)[0].passed
-    assert why({"iris": 0.9533}, [iris], rows) == []
+    assert why({"iris": 0.9533}, [iris], rows, []) == []
 
 
 def test_failed_fits_are_told_and_do_not_count(iris):
@@ -188,7 +202,9 @@ def test_failed_fits_are_told_and_do_not_count(iris):
     assert rows[0].accuracy == 0.5
     assert json.dumps(rows[0].parameters) == '{"n_neighbors": 9}'
     assert np.isnan(rows[1].accuracy)
-    text = text_of({"iris": 0.9}, [iris], [METHODS["LLE"], METHODS["LE"]], rows, [], quick=False)
+    text = text_of(
+        {"iris": 0.9}, [iris], [METHODS["LLE"], METHODS["LE"]], rows, [], [], quick=False
+    )
     assert "- LE on Iris: MemoryError: much" in text
     assert "| LE | failed (0.9133) |" in text
 

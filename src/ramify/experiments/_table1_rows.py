@@ -12,7 +12,7 @@ from ..datasets import Dataset
 from ..io import replacing
 from .cells import Computed
 from .methods import Parameters
-from .printed import printed_accuracy
+from .printed import ROUNDING, printed_accuracy
 
 
 class Problem(NamedTuple):
@@ -49,6 +49,13 @@ class Row(NamedTuple):
     objective: float
     seconds_all: float
     errors: tuple[str, ...]
+
+
+def falls_short(row: Row) -> bool:
+    """Whether SPL is below the printed accuracy, by more than its last digit."""
+    return (
+        row.method == "SPL" and row.printed is not None and (row.accuracy < row.printed - ROUNDING)
+    )
 
 
 def best_rows(fits: Sequence[Fit]) -> list[Row]:

@@ -9,7 +9,7 @@ import numpy as np
 from ._figures import picture, verbatim
 from ._rows import escaped
 from ._table1_notes import NOTES
-from ._table1_rows import Problem, Row
+from ._table1_rows import Fit, Problem, Row, falls_short
 from .methods import Method
 from .printed import ROUNDING, printed_accuracy
 from .settings import Check
@@ -39,6 +39,7 @@ def text_of(
     problems: Sequence[Problem],
     methods: Sequence[Method],
     rows: Sequence[Row],
+    others: Sequence[Fit],
     absent: Sequence[str],
     *,
     quick: bool,
@@ -63,7 +64,7 @@ def text_of(
         time_table(problems, methods, rows),
         settings_list(methods),
     ]
-    parts += why(features, problems, rows) if not quick else []
+    parts += why(features, problems, rows, others) if not quick else []
     parts += differences(methods, rows) if not quick else []
     failed = [
         f"- {row.method} on {row.problem.data.title}: {error}"
@@ -131,13 +132,18 @@ def settings_list(methods: Sequence[Method]) -> str:
     return "\n".join(lines)
 
 
-def why(features: dict[str, float], problems: Sequence[Problem], rows: Sequence[Row]) -> list[str]:
+def why(
+    features: dict[str, float],
+    problems: Sequence[Problem],
+    rows: Sequence[Row],
+    others: Sequence[Fit],
+) -> list[str]:
     """Where SPL is below the printed number: by how much, and what the numbers say about it."""
     parts = []
     for problem in problems:
         found = {row.method: row for row in rows if row.problem.name == problem.name}
         spl = found.get("SPL")
-        if spl is None or spl.printed is None or spl.accuracy >= spl.printed - ROUNDING:
+        if spl is None or spl.printed is None or not falls_short(spl):
             continue
         n = len(problem.data.X)
         missing = round((spl.printed - spl.accuracy) * n)
@@ -148,6 +154,7 @@ def why(features: dict[str, float], problems: Sequence[Problem], rows: Sequence[
         ]
         said += _reached("SPL-printed", found, spl, _by_algorithm_1)
         said += _reached("PCA", found, spl, _by_pca)
+        said += _by_units([fit for fit in others if fit.problem.name == problem.name], spl.printed)
         said.append(f"The features themselves give {features[problem.name]:.4f}.")
         if "SPL-auto" in found:
             said.append(f"SPL with its defaults gives {found['SPL-auto'].accuracy:.4f}.")
@@ -187,6 +194,28 @@ def _by_algorithm_1(row: Row, spl: Row) -> str:
             f"way from S = 0 (objective {row.objective:.6g})."
         )
     return f"{text}, and does not reach the printed number either."
+
+
+def _by_units(fits: Sequence[Fit], printed: float) -> list[str]:
+    """The best of each unit, and which of them reach the printed number."""
+    best: dict[float, float] = {}
+    for fit in fits:
+        unit = fit.parameters["scale"]
+        best[unit] = max(best.get(unit, -np.inf), fit.number("accuracy"))
+    if not best:
+        return []
+    told = ", ".join(f"{accuracy:.4f} for {unit:g}" for unit, accuracy in best.items())
+    reached = [unit for unit, accuracy in best.items() if accuracy >= printed - ROUNDING]
+    end = (
+        "; so the printed number is within the model's reach, in another unit than that of the "
+        "table's other rows."
+        if reached
+        else "; none of these units reaches the printed number."
+    )
+    return [
+        "The unit of the data is a parameter of SPL, since its prior has unit variance: on the "
+        f"data times a factor the best of the grid is {told}{end}"
+    ]
 
 
 def _by_pca(row: Row, spl: Row) -> str:

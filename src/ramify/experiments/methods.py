@@ -57,7 +57,8 @@ def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
-ON_REQUEST = ("PPCA", "Isomap", "GPLVM-RBF", "L1Graph", "DRILL", "StructureLearning")
+UNITS = (0.5, 2, 4)
+ON_REQUEST = ("SPL-units", "PPCA", "Isomap", "GPLVM-RBF", "L1Graph", "DRILL", "StructureLearning")
 TRIED = grid(n_neighbors=NEIGHBORS)
 # The paper's, in the order of its table; its own algorithm; ours without tuning; PCA, UMAP. The
 # rest run if they are named.
@@ -83,6 +84,12 @@ METHODS: dict[str, Method] = {
             _baseline("PrintedSPL"),
             grid(n_neighbors=NEIGHBORS, C=(10, 1000), gamma=(0, 1e-3)),
             "the same by the paper's Algorithm 1, 20 steps",
+        ),
+        Method(
+            "SPL-units",
+            _spl(),
+            grid(n_neighbors=NEIGHBORS, C=(10, 1000), gamma=(0, 1e-3), scale=UNITS),
+            "the data times the factor scale, at the global optimum",
         ),
         Method("SPL-auto", _spl(), ({},), 'defaults: scale="auto", 10 neighbours, no tuning'),
         Method("PCA", _baseline("PCA"), ({},), "no parameters"),
