@@ -354,7 +354,7 @@ def _truth_words(samples: Samples) -> str:
     truth = samples.truth
     share = diverging(truth.truth, truth.pseudotime, samples.label)
     return (
-        f" On the true tree, with {_true_tips(samples)} tips and labels of which one in ten is "
+        f" On the true tree, with {_true_tips(samples)} tips and labels of which some are "
         f"wrong, {share:.3f} of the pairs are apart, the most that can be expected; the checks, "
         "whose bounds are ours, ask for half of all."
     )

@@ -56,7 +56,7 @@ CHOSEN_NOTE = (
     "The scores and their bounds are ours, and were settled with the embeddings in view, not "
     "before: neighbours and tips that the order is counted from (the third point from an end, "
     "since the innermost of the spiral's file is an outlier; counted from that one, SPL's order "
-    "falls just short of 0.99), a parabola in the place of a line, variance within "
+    "fell short of the bound), a parabola in the place of a line, variance within "
     "clusters, the form of each moon by itself, and the bounds themselves. They are the same for "
     "all methods. That SPL passes on every shape is thus less of a test than what it fails."
 )
@@ -335,16 +335,8 @@ def noise_note(at: dict[tuple[str, str], Row], names: list[str]) -> str:
             lines.append(f"{name} has a form of {ours:.2f} by SPL, and of {', '.join(forms)}")
     if not lines:
         return ""
-    return (
-        "The form of what is smoother than SPL and passes for the structure: "
-        + "; ".join(lines)
-        + "."
-        + (
-            " A plain circle in the place of the helix's eight lobes would have 0.94."
-            if any(line.startswith("helix") for line in lines)
-            else ""
-        )
-    )
+    told = "The form of what is smoother than SPL and passes for the structure"
+    return f"{told}: {'; '.join(lines)}."
 
 
 def unordered(toys: list[Toy]) -> str:
