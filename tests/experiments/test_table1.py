@@ -177,8 +177,8 @@ def test_a_shortfall_is_a_failed_check_and_is_explained(iris):
     told = " ".join(why({"iris": 0.9533}, [iris], rows, others))
     assert "1 of 150 samples" in told
     assert "Algorithm 1 gives 0.9600 (n_neighbors=10)" in told
-    assert "stopped far from its optimum" in told
-    assert "data and scaling are the paper's" in told
+    assert "is stopped far from its optimum" in told
+    assert "but for a common factor, the data are the paper's" in told
     assert "0.9500 for 2, 0.9600 for 4; so the printed number is within the model's reach" in told
 
 

@@ -190,8 +190,8 @@ def _by_algorithm_1(row: Row, spl: Row) -> str:
     assert spl.printed is not None
     if row.accuracy >= spl.printed - ROUNDING:
         return (
-            f"{text}: the printed number is that of a search stopped far from its optimum, on its "
-            f"way from S = 0 (objective {row.objective:.6g})."
+            f"{text}: the printed number is what a search gives that is stopped far from its "
+            f"optimum, on the way from S = 0 (objective {row.objective:.6g})."
         )
     return f"{text}, and does not reach the printed number either."
 
@@ -225,8 +225,8 @@ def _by_pca(row: Row, spl: Row) -> str:
     linear = printed_accuracy(row.problem.data.name, "GPLVM")
     same = linear is not None and abs(row.accuracy - linear) <= ROUNDING
     data = (
-        " It is, to four digits, what the paper prints for the linear GPLVM: data and scaling "
-        "are the paper's."
+        " It is, to four digits, what the paper prints for the linear GPLVM: but for a common "
+        "factor, the data are the paper's."
         if same
         else ""
     )
