@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
 from ramify import rows
-from ramify.rows import CentredRows, canonical_order, row_keys, unit_free
+from ramify.rows import CentredRows, canonical_order, first_alike, row_keys, unit_free
 
 N, D = 50, 6
 # Blocks of seven rows: 50 is not a multiple.
@@ -444,3 +444,11 @@ def test_unit_free_values_are_equal_where_the_data_are(rng):
     np.testing.assert_array_equal(unit_free(X), unit_free(0.3 * X + 7))
     assert np.ptp(unit_free(X), axis=0).max() == pytest.approx(1.0)
     np.testing.assert_array_equal(unit_free(np.full((4, 2), 3.0)), np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_equal_rows_are_found_in_canonical_order(form):
+    X = np.random.default_rng(0).integers(3, size=(40, 2)).astype(float)
+    X = X[canonical_order(X)]
+    expected = [next(j for j in range(i + 1) if (X[j] == X[i]).all()) for i in range(40)]
+    np.testing.assert_array_equal(first_alike(form(X)), expected)

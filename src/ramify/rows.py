@@ -251,6 +251,28 @@ def canonical_order(X: Matrix, n_jobs: int = 1) -> Ints:
     return np.argsort(np.concatenate(parts), kind="stable")
 
 
+def first_alike(X: Matrix) -> Ints:
+    """For each row the first of the rows before it that equal it and one another, or itself.
+
+    In `canonical_order` equal rows follow one another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import first_alike
+    >>> first_alike(np.array([[1.0], [2.0], [2.0], [2.0], [1.0]]))
+    array([0, 1, 1, 1, 4])
+    """
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        differs = np.diff((X[1:] != X[:-1]).indptr) > 0
+    else:
+        differs = (X[1:] != X[:-1]).any(axis=1)
+    first = np.arange(X.shape[0])
+    first[1:][~differs] = 0
+    return np.maximum.accumulate(first)
+
+
 def row_keys(X: Matrix, n_jobs: int = 1) -> Ints:
     """A 64-bit key per row that depends on its values alone, not on where it stands.
 

@@ -111,7 +111,7 @@ def test_multipliers_of_a_line_are_known():
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(8, 40), st.integers(1, 8), st.integers(2, 6), st.integers(0, 10**6))
-@pytest.mark.filterwarnings("ignore:MVU did not converge")
+@pytest.mark.filterwarnings("ignore:MVU stopped after")
 def test_neighbours_keep_their_distances_and_the_variance_grows(n_samples, n_features, k, seed):
     X = normal(n_samples, n_features, seed)
     model = MVU(n_neighbors=k, random_state=0).fit(X)

@@ -11,8 +11,16 @@ from ramify.experiments.cells import Computed
 from ramify.experiments.settings import Settings
 
 
+@pytest.fixture(autouse=True, scope="module")
+def simulated():
+    """Without the paper's files: what is simulated in their place has the truth with it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("RAMIFY_DATA", raising=False)
+        yield
+
+
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory):
+def quick(tmp_path_factory, simulated):
     settings = Settings(out=tmp_path_factory.mktemp("sensitivity"), quick=True, n_processes=1)
     return settings, sensitivity.run(settings)
 

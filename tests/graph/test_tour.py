@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from ramify.graph import adjacency, tour
-from ramify.graph.tour import short_tour, tour_edges
+from ramify.graph.tour import short_tour, tour_edges, with_equals_in_order
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,3 +99,18 @@ def test_cutting_a_tour_at_random_makes_it_cheaper(monkeypatch, rng):
     with_cuts = cost(points, short_tour(points, closed=True), True)
     monkeypatch.setattr(tour, "N_CUTS", 0)
     assert with_cuts < cost(points, short_tour(points, closed=True), True)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_order_of_equal_points_is_the_same_whichever_way_the_tour_was_found(closed):
+    rng = np.random.default_rng(0)
+    points = np.sort(rng.integers(6, size=(20, 1)), axis=0).astype(float)
+    tours = set()
+    for _ in range(20):
+        # All orders of equal points, in both directions.
+        given_tour = np.lexsort((rng.random(20), points[:, 0]))[:: rng.choice([-1, 1])]
+        found = with_equals_in_order(points, given_tour, closed)
+        assert sorted(found) == list(range(20))
+        np.testing.assert_array_equal(points[found], points[given_tour])
+        tours.add(tuple(map(tuple, tour_edges(found, closed=closed))))
+    assert len(tours) == 1

@@ -174,7 +174,7 @@ class MVU(Baseline):
         self.converged_ = found.converged
         if not found.converged:
             warnings.warn(
-                f"MVU did not converge in {found.n_iter} iterations: the largest of violation, "
+                f"MVU stopped after {found.n_iter} iterations: the largest of violation, "
                 f"residual and difference of the objectives is {found.change:.2g}, above "
                 f"tol={self.tol:g}; "
                 "raise max_iter or tol, or lower n_neighbors.",

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix
-from ..rows import canonical_order
+from ..rows import canonical_order, first_alike
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
 from ..structures import as_structure, in_order
@@ -184,8 +184,11 @@ class DRTree(StructureLearner):
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
             Y, d, W = self._principal_start(X, order)
+            # Equal rows start at equal points: rounding, which differs from row to row in products
+            # of matrices, is not to decide which of them comes first.
+            Z = Y.project(W)[first_alike(X[order])]
             # Near one another in memory as in space: what a point needs is in the cache.
-            places = kdtree.build(Y.project(W)).order
+            places = kdtree.build(Z).order
             Y.reorder(places)
             order = order[places]
             structure = in_order(as_structure(self.structure), order)
@@ -193,6 +196,7 @@ class DRTree(StructureLearner):
                 lambda report: drtree(
                     Y,
                     W,
+                    start=Z[places],
                     lam=lam,
                     max_iter=self.max_iter,
                     tol=self.tol,

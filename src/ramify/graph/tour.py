@@ -63,9 +63,39 @@ def short_tour(points: Floats, *, closed: bool, start: Ints | None = None) -> In
     else:
         starts = (along_the_tree(points), around_the_mean(points, closed))
         tours = [improved(points, near, order, closed, n_cuts=N_CUTS) for order in starts]
-        tour, _ = min(tours, key=lambda pair: pair[1])
+        (tour, first), (other, second) = tours
+        tour = other if second < (1 - ROUNDING) * first else tour
     # A path begins after the place that is no point.
-    return tour if closed else np.roll(tour, -int(np.argmax(tour == n_points)))[1:]
+    tour = tour if closed else np.roll(tour, -int(np.argmax(tour == n_points)))[1:]
+    return with_equals_in_order(points, tour, closed)
+
+
+def with_equals_in_order(points: Floats, tour: Ints, closed: bool) -> Ints:
+    """The same tour, where among equal points in a row the lowest is next to the lower neighbour.
+
+    All their orders cost the same, so that rounding would decide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.graph.tour import with_equals_in_order
+    >>> points = np.array([[0.0], [1.0], [1.0], [2.0]])
+    >>> with_equals_in_order(points, np.array([0, 2, 1, 3]), False)
+    array([0, 1, 2, 3])
+    """
+    same = (points[tour] == points[np.roll(tour, -1)]).all(axis=1)  # as the next one
+    if not closed:
+        same[-1] = False
+    if not same.any() or same.all():
+        return tour
+    shift = int(np.argmin(same)) + 1  # no equal points stand across the end
+    tour, same = np.roll(tour, -shift), np.roll(same, -shift)
+    begins = np.flatnonzero(same & ~np.roll(same, 1))
+    for begin in begins:
+        end = begin + int(np.argmin(same[begin:])) + 1
+        before, after = tour[begin - 1], tour[end % len(tour)]
+        tour[begin:end] = np.sort(tour[begin:end])[:: 1 if before < after else -1]
+    return np.roll(tour, shift)
 
 
 def tour_edges(order: Ints, *, closed: bool) -> Ints:

@@ -20,6 +20,7 @@ def drtree(
     max_iter: int,
     tol: float,
     structure: Any = Tree(),  # noqa: B008
+    start: Floats | None = None,
     callback: Callback | None = None,
 ) -> TreeResult:
     """Minimise ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ) over orthonormal W, points Z and a set of graphs.
@@ -38,6 +39,8 @@ def drtree(
         Weight of the graph. At 0 the solution is PCA.
     structure : object
         The set of graphs, see `ramify.structures.Structure`.
+    start : array of shape (n_rows, d) or None
+        Points to choose the first graph by; if None, the projections YW.
     max_iter, tol, callback
         See `Watch`.
 
@@ -52,7 +55,7 @@ def drtree(
     (19, True)
     """
     d = W.shape[1]
-    Z = Y.project(W)
+    Z = Y.project(W) if start is None else start
     structure, graph = prepare(structure, Z), None
     watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
