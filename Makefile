@@ -37,12 +37,14 @@ $(VENV)/setup.stamp: $(VENV)/demo.stamp
 demo: $(VENV)/demo.stamp
 	$(BIN)/ramify demo --out ramify-demo
 
-# The data sets lie in the folder that the environment variable RAMIFY_DATA names, or are fetched.
+# The data sets lie in the folder that the environment variable RAMIFY_DATA names, or are fetched;
+# their images are nobody's to give away, so that the page has dots in their place.
 reproduce: $(VENV)/setup.stamp
-	$(BIN)/ramify reproduce all -o ramify-reproduction
+	$(BIN)/ramify reproduce all --no-images -o ramify-reproduction
 	mkdir -p docs/images/reproduction
 	cp ramify-reproduction/*.png docs/images/reproduction/
-	sed 's#](\([a-z0-9_-]*\.png\))#](images/reproduction/\1)#' ramify-reproduction/report.md > docs/reproduction.md
+	sed -e 's#](\([a-z0-9_-]*\.png\))#](images/reproduction/\1)#' \
+		-e 's#\[\([a-z0-9_-]*\.csv\)\]([a-z0-9_.-]*)#`\1`#' ramify-reproduction/report.md > docs/reproduction.md
 
 reproduce-quick: $(VENV)/setup.stamp
 	$(BIN)/ramify reproduce all --quick -o ramify-reproduction-quick

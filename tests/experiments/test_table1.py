@@ -10,7 +10,7 @@ from sklearn.decomposition import PCA
 
 from ramify.experiments import table1
 from ramify.experiments._table1_rows import Fit, Problem, best_rows
-from ramify.experiments._table1_text import checks_of, differences, text_of, why
+from ramify.experiments._table1_text import checks_of, differences, misprint, text_of, why
 from ramify.experiments.cells import Computed
 from ramify.experiments.methods import METHODS, chosen_methods
 from ramify.experiments.printed import ACCURACIES, SETS
@@ -187,6 +187,12 @@ def test_differences_of_other_methods_are_told_with_a_reason(iris):
     told = differences([METHODS["KPCA"], METHODS["GPLVM"]], rows)[1].splitlines()
     assert told[0] == "- KPCA: as printed."
     assert told[1].startswith("- GPLVM: Iris +0.0167. At its maximum")
+
+
+def test_sizes_that_the_paper_misprints_are_told(iris):
+    assert misprint(iris) == ""
+    segment = iris._replace(data=iris.data._replace(name="segment", title="Segment"))
+    assert misprint(segment) == "231 samples for Segment, which has 2,310"
 
 
 def test_no_excuse_where_none_is_needed(iris):

@@ -51,6 +51,16 @@ def test_teapot_finds_the_chain_and_the_ring(tmp_path):
     assert "quick" in outcome.text
 
 
+def test_pictures_can_do_without_images_of_the_data(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(teapot, "draw_images", lambda *given, **options: drawn.append(given))
+    _, out = run(tmp_path, turning(40))
+    assert len(drawn) == 2
+    dots = Settings(out=out, data_dir=tmp_path / "data", quick=True, n_processes=1, images=False)
+    teapot.run(dots)
+    assert len(drawn) == 2
+
+
 def test_turn_agreement_tells_a_turn_from_going_to_and_fro():
     turn = 2 * np.pi * np.arange(40) / 40
     assert turn_agreement(turn) == pytest.approx(1)

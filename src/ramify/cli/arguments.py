@@ -285,6 +285,9 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--processes", type=int, default=2, metavar="N", help="at a time (default: %(default)s)"
     )
+    parser.add_argument(
+        "--no-images", action="store_true", help="dots only, for images that may not be given away"
+    )
     parser.add_argument("--fresh", action="store_true", help="compute also what has been computed")
 
 

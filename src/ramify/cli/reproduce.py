@@ -23,6 +23,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         quick=options.quick,
         datasets=tuple(options.datasets),
         methods=tuple(options.methods),
+        images=not options.no_images,
         n_processes=options.processes,
         fresh=options.fresh,
         note=console.note,

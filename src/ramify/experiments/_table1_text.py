@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..datasets._catalog import CATALOG
 from ._figures import picture, verbatim
 from ._rows import escaped
 from ._table1_notes import NOTES
@@ -56,6 +57,9 @@ def text_of(
             "**A quick run**: at most 200 samples of each set and two points of each grid. These "
             "numbers are not comparable with the printed ones, and no claim is checked."
         )
+    slips = [slip for problem in problems if (slip := misprint(problem))]
+    if slips:
+        parts.append(f"The paper prints {'; '.join(slips)}.")
     parts += [
         accuracy_table(features, problems, methods, rows),
         "![Measured and printed accuracies of every method, a panel for each set.](table1.png)",
@@ -76,6 +80,21 @@ def text_of(
     if absent:
         parts += ["Sets of the paper that were not found:", "\n".join(f"- {one}" for one in absent)]
     return "\n\n".join(parts)
+
+
+def misprint(problem: Problem) -> str:
+    """Where the size of a set is not the one that the paper prints for it."""
+    entry = CATALOG.get(problem.data.name)
+    if entry is None or entry.printed is None:
+        return ""
+    names = ("samples", "features")
+    printed = (entry.printed[0], entry.printed[2])
+    wrong = [
+        f"{of_paper:,} {name} for {problem.data.title}, which has {real:,}"
+        for name, of_paper, real in zip(names, printed, entry.shape, strict=True)
+        if of_paper != real
+    ]
+    return "; ".join(wrong)
 
 
 def accuracy_table(
@@ -111,7 +130,7 @@ def time_table(problems: Sequence[Problem], methods: Sequence[Method], rows: Seq
     for method in methods:
         found = {row.problem.name: row for row in rows if row.method == method.name}
         entries = [
-            f"{found[p.name].seconds_all:.3g} ({found[p.name].seconds:.2g})" for p in problems
+            f"{found[p.name].seconds_all:.3g} ({found[p.name].seconds:.3g})" for p in problems
         ]
         lines.append(_line(method.name, entries))
     return "\n".join(lines)

@@ -249,7 +249,8 @@ def _draw(faces: Faces, done: Computed, settings: Settings) -> None:
     step = max(1, faces.images.shape[1] // HEIGHT)
     images = faces.images[shown][:, ::step, ::step]
     frames = [colors[faces.subject[i]] for i in shown]
-    draw_images(left, centers[shown], images, zoom=0.62, away_from=centers, colors=frames)
+    if settings.images or faces.kind != "real":  # drawings of our own may be shown to anybody
+        draw_images(left, centers[shown], images, zoom=0.62, away_from=centers, colors=frames)
     figure.savefig(settings.out / f"{NAME}.png", dpi=110 if settings.quick else 200)
     plt.close(figure)
 

@@ -239,16 +239,16 @@ def _draw(
             letter = "abcd"[2 * r + c]
             if name == "teapot":
                 ax = figure.add_subplot(*place, projection="3d", computed_zorder=False)
-                _draw_teapot(ax, points, data.X)
+                _draw_teapot(ax, points, data.X, images=settings.images)
             else:
                 ax = figure.add_subplot(*place)
-                _draw_ones(ax, points, data.X)
+                _draw_ones(ax, points, data.X, drawn=settings.images)
             ax.set_title(f"({letter}) {data.title}, γ = {gamma:g}", fontsize=12)
     figure.savefig(settings.out / f"{NAME}.png", dpi=110 if settings.quick else 200)
     plt.close(figure)
 
 
-def _draw_teapot(ax: Any, points: Floats, X: Floats) -> None:
+def _draw_teapot(ax: Any, points: Floats, X: Floats, *, images: bool) -> None:
     """The frames as dots, coloured by the rotation, joined in its order; some as images."""
     n = len(X)
     closed = np.vstack([points, points[:1]])
@@ -258,14 +258,15 @@ def _draw_teapot(ax: Any, points: Floats, X: Floats) -> None:
     ax.set(xticklabels=[], yticklabels=[], zticklabels=[])
     ax.view_init(elev=45, azim=-60)
     ax.set_box_aspect(np.ptp(points, axis=0), zoom=0.92)
-    which = np.arange(0, n, max(1, round(n / 12)))
-    draw_images(ax, points[which], rgb(X[which], *TEAPOT), zoom=0.33, away_from=points)
+    if images:
+        which = np.arange(0, n, max(1, round(n / 12)))
+        draw_images(ax, points[which], rgb(X[which], *TEAPOT), zoom=0.33, away_from=points)
     bar = ax.figure.colorbar(dots, ax=ax, shrink=0.55, aspect=30, pad=0.08, label="rotation (°)")
     bar.set_ticks([0, 90, 180, 270, 360])
     bar.outline.set_visible(False)
 
 
-def _draw_ones(ax: Any, points: Floats, X: Floats) -> None:
+def _draw_ones(ax: Any, points: Floats, X: Floats, *, drawn: bool) -> None:
     """All ones as dots, coloured by their slant; as many as there is room for as images."""
     images = X.reshape(-1, 16, 16).transpose(0, 2, 1)
     lean = slant(images)
@@ -279,7 +280,8 @@ def _draw_ones(ax: Any, points: Floats, X: Floats) -> None:
     chosen = spaced(points, 0.055 * span, 0.055 * span)
     ink = np.zeros((len(chosen), 16, 16, 4))
     ink[..., 3] = images[chosen]
-    draw_images(ax, points[chosen], ink, zoom=0.85)
+    if drawn:
+        draw_images(ax, points[chosen], ink, zoom=0.85)
     bar = ax.figure.colorbar(dots, ax=ax, shrink=0.6, aspect=30, label="slant by moments (°)")
     bar.outline.set_visible(False)
 
@@ -328,7 +330,8 @@ def _text(
         parts.append("This is a quick run: fewer images and fewer units of the pixels.")
     parts.append(
         f"![Teapot and ones by SPL]({NAME}.png)\n\n"
-        "Every dot is an image, at its embedding; some are drawn. Grey lines join the teapot's "
+        f"Every dot is an image, at its embedding{'; some are drawn' if settings.images else ''}. "
+        "Grey lines join the teapot's "
         "frames in the order of the rotation, and are the mean place of the ones as a function "
         'of their slant. The unit is that of `scale="auto"`.'
     )

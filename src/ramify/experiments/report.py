@@ -206,7 +206,8 @@ def head_of(outcomes: Sequence[Outcome], absent: Sequence[str], *, quick: bool) 
         'The paper is Li Wang, "Probabilistic Dimensionality Reduction via Structure Learning". '
         "Its table and its figures were made anew by `ramify reproduce`, which wrote this page: "
         f"every number in it was measured, on {time.strftime('%Y-%m-%d')}, with ramify "
-        f"{__version__}, Python {platform.python_version()}, {versions}.",
+        f"{__version__}, Python {platform.python_version()}, {versions}. What is wrong in the "
+        "paper's formulas is listed in ramify's `docs/equations.md`.",
     ]
     if quick:
         parts.append("**A quick run**: on so few samples a claim may fail for that reason alone.")

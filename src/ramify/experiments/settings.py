@@ -30,6 +30,7 @@ class Settings:
     quick: bool = False
     datasets: tuple[str, ...] = ()  # none: all
     methods: tuple[str, ...] = ()  # none: all
+    images: bool = True  # whether pictures show images of the data, or dots alone
     n_processes: int = 2
     fresh: bool = False  # compute also what is on disk
     note: Callable[[str], None] = silent

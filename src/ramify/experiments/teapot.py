@@ -263,9 +263,10 @@ def _draw(
         plot_adjacency(adjacency(edges, n), ax=right)
         right.set(xlabel="frame", ylabel="frame")
         right.set_title(f"({'bd'[r]}) adjacency matrix", fontsize=12)
-        which = np.unique((np.arange(0, 1, STEP) * n).round().astype(int) % n)
-        images = rgb(X[which], *TEAPOT)
-        draw_images(left, centers[which], images, zoom=0.33, away_from=centers)
+        if settings.images:
+            which = np.unique((np.arange(0, 1, STEP) * n).round().astype(int) % n)
+            images = rgb(X[which], *TEAPOT)
+            draw_images(left, centers[which], images, zoom=0.33, away_from=centers)
     _draw_rivals(figure, n_rows, labels)
     figure.savefig(settings.out / f"{NAME}.png", dpi=110 if settings.quick else 200)
     plt.close(figure)
