@@ -15,7 +15,7 @@ help:
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
-	@echo "make reproduce    the paper's table and figures (two hours), into docs/reproduction.md"
+	@echo "make reproduce    the paper's table and figures (an hour), into docs/reproduction.md"
 	@echo "make reproduce-quick  a look at them (some minutes), into ramify-reproduction-quick/"
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"

@@ -89,7 +89,7 @@ there.
 """
 REPRODUCE_EXAMPLES = """\
 examples:
-  ramify reproduce all --data-dir data -o reproduction   (hours; --quick: minutes)
+  ramify reproduce all --data-dir data -o reproduction   (an hour; --quick: minutes)
   ramify reproduce table1 --datasets iris,usps --methods SPL,tSNE,PCA
   ramify reproduce synthetic --quick
 
