@@ -25,14 +25,6 @@ def test_ring_of_a_circle_joins_consecutive_frames_whatever_their_order():
     assert set(step.ravel()) == {1, n - 1}
 
 
-def test_shortest_spanning_tree_is_the_same_in_many_dimensions():
-    rng = np.random.default_rng(0)
-    points = np.column_stack([np.arange(12.0), 0.1 * rng.standard_normal(12)])
-    wide = np.hstack([points, np.zeros((12, 3000))])
-    edges = teapot._spanned(wide)
-    assert np.array_equal(np.sort(edges, axis=0), [[i, i + 1] for i in range(11)])
-
-
 def run(tmp_path, rows, **arrays):
     folder, out = tmp_path / "data", tmp_path / "out"
     folder.mkdir()

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..io import replacing
+
 
 def shown(value: Any, digits: int = 3) -> str:
     """A number as a person wants to read it; anything else as it is.
@@ -54,7 +56,7 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table as a file, with numbers as they are."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(["" if value is None else value for value in row] for row in rows)

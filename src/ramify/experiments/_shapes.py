@@ -1,6 +1,5 @@
 """The panels of Fig. 2: shapes, their embeddings by every method, and what these keep of them."""
 
-import csv
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from .._typing import Floats, Ints
 from ..datasets import Dataset, fetch_toy
 from ..datasets._catalog import understand
 from ..estimators import SPL
+from ._rows import write_csv
 from ._scores import Scores, learned_edges, n_components, scores_of, thickness
 from ._truth import Truth, truth_of
 from .cells import Computed
@@ -175,17 +175,16 @@ def selected(rows: list[Row]) -> list[Row]:
     return list(best.values())
 
 
-def write_csv(path: Path, rows: list[Row]) -> None:
+def write_scores(path: Path, rows: list[Row]) -> None:
     """One line per panel."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        head = ["shape", "method", "parameters", *Scores._fields, "graph_parts", "kept", "smooth"]
-        writer.writerow([*head, "seconds", "error"])
-        for row in rows:
-            chosen = " ".join(f"{name}={value:g}" for name, value in row.parameters.items())
-            numbers = [f"{value:.6g}" for value in (*row.scores, row.graph_parts)]
-            flags = [int(row.kept), int(row.smooth), f"{row.seconds:.3g}", row.error]
-            writer.writerow([row.shape, row.method, chosen, *numbers, *flags])
+    head = ["shape", "method", "parameters", *Scores._fields, "graph_parts", "kept", "smooth"]
+    lines = []
+    for row in rows:
+        chosen = " ".join(f"{name}={value:g}" for name, value in row.parameters.items())
+        numbers = [f"{value:.6g}" for value in (*row.scores, row.graph_parts)]
+        flags = [int(row.kept), int(row.smooth), f"{row.seconds:.3g}", row.error]
+        lines.append([row.shape, row.method, chosen, *numbers, *flags])
+    write_csv(path, [*head, "seconds", "error"], lines)
 
 
 def principal_plane(X: Floats) -> Floats:

@@ -9,11 +9,10 @@ from scipy.sparse.csgraph import connected_components
 from .._typing import Floats, Ints
 from ..datasets import Dataset, DatasetNotFound, fetch_faces, make_faces
 from ..datasets.faces import HEIGHT, WIDTH
-from ..graph import adjacency
+from ..graph import adjacency, euclidean_spanning_tree
 from ..metrics import loo_1nn
 from ..plotting import plot_adjacency
 from ..plotting.style import PALETTE
-from ..structures import Tree
 from ._images import draw_images, image_kernel, of_size, pixels, rgb, standardised
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, compute
@@ -70,7 +69,9 @@ def run(settings: Settings) -> Outcome:
     computed = dict(zip(fits, compute(cells, settings, NAME), strict=True))
     papers = next(iter(fits))
     edges = {name: done.result["edges"] for name, done in computed.items() if not done.error}
-    edges["spanning tree of the images, nothing learned"] = _spanned(standardised(faces.X))
+    edges["spanning tree of the images, nothing learned"] = euclidean_spanning_tree(
+        standardised(faces.X)
+    )
     labels = faces.subject, faces.expression
     rows = {name: blocks_of(found, *labels) for name, found in edges.items()}
     header = ["tree", *Blocks._fields]
@@ -195,11 +196,6 @@ def middle(edges: Ints, n: int) -> int:
         _, part = connected_components(adjacency(rest, n), directed=False)
         largest.append(np.bincount(np.delete(part, node)).max(initial=0))
     return int(np.argmin(largest))
-
-
-def _spanned(points: Floats) -> Ints:
-    basis, values, _ = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    return np.asarray(Tree().best_graph(basis * values).edges)
 
 
 def _checks(faces: Faces, row: Blocks | None) -> list[Check]:

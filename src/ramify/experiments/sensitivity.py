@@ -1,6 +1,5 @@
 """What γ and C do to SPL's embedding of an S (the paper's Fig. 1, `fig:sensitivity`)."""
 
-import csv
 import math
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from ..datasets import Dataset, fetch_toy
 from ..estimators import SPL
 from ..graph import squared_distances
 from ._figures import draw_panel, picture, turned
+from ._rows import write_csv
 from ._scores import Scores, learned_edges, scores_of, to_unit_size
 from ._truth import Truth, truth_of
 from .cells import Cell, Computed, compute
@@ -90,7 +90,7 @@ def run(settings: Settings) -> Outcome:
     computed = compute(cells, settings, "sensitivity")
     fits = {key: scored(data.X, truth, *key, one) for key, one in zip(keys, computed, strict=True)}
     own = scores_of(data.X, data.X, truth)
-    write_csv(settings.out / "sensitivity.csv", list(fits.values()))
+    write_fits(settings.out / "sensitivity.csv", list(fits.values()))
     draw(settings.out / "sensitivity.png", data, truth, fits)
     checks = checks_of(data, own, fits, grid)
     return Outcome(
@@ -316,13 +316,12 @@ def named(value: float) -> str:
     return {1e-2: "10⁻²", 1e-3: "10⁻³", 1e3: "10³"}.get(value, f"{value:g}")
 
 
-def write_csv(path: Path, fits: list[Fit]) -> None:
+def write_fits(path: Path, fits: list[Fit]) -> None:
     """One line per fit."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        head = ["scale", "gamma", "C", "noise", "order", "form", "v_part", "excess", "flatness"]
-        writer.writerow([*head, "n_edges"])
-        for fit in fits:
-            scores = (fit.scores.noise, fit.scores.order, fit.scores.shape)
-            numbers = [f"{one:.6g}" for one in (*scores, fit.v_part, fit.excess, fit.flatness)]
-            writer.writerow([fit.scale, f"{fit.gamma:g}", f"{fit.C:g}", *numbers, len(fit.edges)])
+    head = ["scale", "gamma", "C", "noise", "order", "form", "v_part", "excess", "flatness"]
+    lines = []
+    for fit in fits:
+        scores = (fit.scores.noise, fit.scores.order, fit.scores.shape)
+        numbers = [f"{one:.6g}" for one in (*scores, fit.v_part, fit.excess, fit.flatness)]
+        lines.append([fit.scale, f"{fit.gamma:g}", f"{fit.C:g}", *numbers, len(fit.edges)])
+    write_csv(path, [*head, "n_edges"], lines)

@@ -20,7 +20,7 @@ from ._shapes import (
     embed_shape,
     row_of,
     selected,
-    write_csv,
+    write_scores,
 )
 from .cells import Cell, compute
 from .methods import METHODS, Method, chosen_methods, is_installed
@@ -114,7 +114,7 @@ def run(settings: Settings) -> Outcome:
     ]
     computed = compute(cells, settings, "synthetic")
     rows = selected([row_of(*key, one) for key, one in zip(keys, computed, strict=True)])
-    write_csv(settings.out / "synthetic.csv", rows)
+    write_scores(settings.out / "synthetic.csv", rows)
     draw(settings.out / "synthetic.png", toys, methods, rows)
     checks = checks_of(toys, rows)
     return Outcome(

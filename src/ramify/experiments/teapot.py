@@ -10,10 +10,9 @@ from .._typing import Floats, Ints
 from ..baselines import CLUHSIC
 from ..datasets import Dataset, fetch_teapot
 from ..estimators import DDRTree
-from ..graph import adjacency
+from ..graph import adjacency, euclidean_spanning_tree
 from ..metrics import skeleton_smoothness
 from ..plotting import plot_adjacency
-from ..structures import Tree
 from ._image_scores import consecutive, turn_agreement
 from ._images import (
     TEAPOT,
@@ -82,8 +81,8 @@ def run(settings: Settings) -> Outcome:
     labels = dict(zip(RIVALS, compute(rivals, settings, NAME), strict=True))
     turns = _turns(computed[RING], labels)
     before = {
-        "images": _spanned(standardised(X)),
-        "rows of the kernel matrix": _spanned(kernel),
+        "images": euclidean_spanning_tree(standardised(X)),
+        "rows of the kernel matrix": euclidean_spanning_tree(kernel),
     }
     smooth = _smoothness(kernel, computed)
     _draw(X, {fit: computed[fit] for fit in (PAPERS, RING)}, labels, settings)
@@ -167,13 +166,6 @@ def _turns(ring: Computed, labels: dict[str, Computed]) -> dict[str, float]:
         order, _ = depth_first_order(adjacency(edges, n), 0, directed=False)
         places = {'DDRTree, structure="ring"': np.argsort(order) / n, **places}
     return {name: turn_agreement(2 * np.pi * place) for name, place in places.items()}
-
-
-def _spanned(points: Floats) -> Ints:
-    """Edges of the shortest spanning tree, before anything is learned."""
-    centred = points - points.mean(axis=0)
-    basis, values, _ = np.linalg.svd(centred, full_matrices=False)
-    return np.asarray(Tree().best_graph(basis * values).edges)
 
 
 def _smoothness(kernel: Floats, computed: dict[Fitted, Computed]) -> dict[str, float]:
