@@ -296,7 +296,7 @@ def test_tsne_keeps_clusters_and_its_seed_decides(n_components, rng):
     np.testing.assert_array_equal(Z, again)
 
 
-def test_exact_tsne_and_that_of_scikit_learn_reach_the_same_divergence(rng):
+def test_exact_tsne_ends_no_higher_than_that_of_scikit_learn(rng):
     X = rng.normal(size=(100, 5)) * [5, 4, 1, 1, 1]
     P = affinities(X, 20.0)
 
@@ -309,7 +309,7 @@ def test_exact_tsne_and_that_of_scikit_learn_reach_the_same_divergence(rng):
     start = PCA(2).fit_transform(X)
     ours = exact_tsne(P, 1e-4 * start / start[:, 0].std(), max_iter=1000)
     theirs = manifold.TSNE(method="exact", perplexity=20, random_state=0).fit_transform(X)
-    assert divergence(ours) == pytest.approx(divergence(theirs), rel=0.05)
+    assert divergence(ours) <= 1.05 * divergence(theirs)
 
 
 def test_tsne_of_few_samples_lowers_its_perplexity(rng):
