@@ -91,6 +91,7 @@ class Bars:
         index = np.tile(np.arange(n_bars), 2)
         ends = (np.concatenate([i, j]), np.concatenate([j, i]))
         self._pattern = sparse.csr_array((index + 1, ends), shape=(n_nodes, n_nodes))
+        self._pattern.sort_indices()  # now, or SciPy may do it later and move the entries
         self._source = self._pattern.data - 1
         self._pattern = self._pattern.astype(np.float64)
 
