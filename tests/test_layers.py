@@ -15,6 +15,7 @@ LAYERS = [
     "io",
     "rows",
     "_validation",
+    "chunks",
     "kernels",
     "neighbors",
     "graph",

@@ -1,0 +1,406 @@
+"""Rows in chunks on Dask: passes over data that do not fit into memory, or lie on a cluster."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy import sparse
+
+from ._compat import import_extra
+from ._typing import Matrix
+
+Sums = TypeVar("Sums")
+
+# Sums of so many chunks are added up in one task.
+SPLIT_EVERY = 8
+# What an array of objects looks like to Dask.
+OBJECTS = np.empty((0, 0), dtype=object)
+
+
+class ChunkError(ValueError):
+    """A chunk that cannot be read or used; the message names it."""
+
+
+def is_chunked(X: Any) -> bool:
+    """Whether X is a Dask array or DataFrame, without importing Dask.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import is_chunked
+    >>> is_chunked(da.ones((4, 2), chunks=2)), is_chunked([[1.0]])
+    (True, False)
+    """
+    return any(
+        kind.__module__.partition(".")[0] == "dask" and kind.__name__ in {"Array", "DataFrame"}
+        for kind in type(X).__mro__
+    )
+
+
+def as_chunks(X: Any, name: str = "X") -> Any:
+    """A Dask array of numbers with known numbers of rows, and one chunk along the features.
+
+    A Dask DataFrame becomes an array, for which the rows of its partitions are counted. Chunks
+    that are split along the features are put together.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import as_chunks
+    >>> as_chunks(da.ones((4, 6), chunks=(2, 3))).chunks
+    ((2, 2), (6,))
+    """
+    dask_modules()
+    if hasattr(X, "to_dask_array"):
+        wrong = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "buif"]
+        if wrong:
+            raise TypeError(
+                f"{name} has columns that are no numbers ({', '.join(map(repr, wrong[:5]))}); drop "
+                f"them: {name}.select_dtypes('number')."
+            )
+        X = X.to_dask_array(lengths=True)
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} is a Dask array of {X.ndim} dimensions but must have two, samples and "
+            f"features; reshape it, for instance with {name}.reshape(len({name}), -1)."
+        )
+    if np.isnan(X.shape[0]) or np.isnan(X.shape[1]):
+        raise ValueError(
+            f"{name} is a Dask array of chunks of unknown size, but the number of rows must be "
+            f"known; call {name}.compute_chunk_sizes() first, or make it from a DataFrame with "
+            "to_dask_array(lengths=True)."
+        )
+    if X.dtype.kind not in "buif":
+        raise TypeError(
+            f"{name} is a Dask array of {X.dtype} but must hold numbers; convert it, for instance "
+            f"with {name}.astype(float)."
+        )
+    if len(X.chunks[1]) > 1:
+        X = X.rechunk({1: -1})
+    return X
+
+
+def dask_modules() -> tuple[Any, Any]:
+    """`dask` and `dask.array`."""
+    return import_extra("dask", "a Dask array", "dask"), import_extra(
+        "dask.array", "a Dask array", "dask"
+    )
+
+
+def starts(X: Any) -> list[int]:
+    """The number of the first row of each chunk.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import starts
+    >>> starts(da.ones((5, 2), chunks=(2, 2)))
+    [0, 2, 4]
+    """
+    return [0, *np.cumsum(X.chunks[0])[:-1].tolist()]
+
+
+def where(X: Any, index: int) -> str:
+    """What to call a chunk in a message.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import where
+    >>> where(da.ones((5, 2), chunks=(2, 2)), 1)
+    'chunk 1 (rows 2 to 3 of X)'
+    """
+    first = starts(X)[index]
+    return f"chunk {index} (rows {first} to {first + X.chunks[0][index] - 1} of X)"
+
+
+def reduce_chunks(
+    X: Any,
+    function: Callable[..., Sums],
+    merge: Callable[[Sums, Sums], Sums],
+    *others: Any,
+    **given: Any,
+) -> Sums:
+    """Sums over all chunks in one pass: small things are gathered, in an order that is fixed.
+
+    Parameters
+    ----------
+    X : Dask array
+        As `as_chunks` returns it.
+    function : callable
+        Called on the workers as ``function(rows, *other_rows, index=…, **given)`` with the rows of
+        a chunk, a NumPy array or CSR matrix, and the number of the chunk. Chunks without rows are
+        left out. It must not change the rows.
+    merge : callable
+        Puts two results together; it may change the first, not the second.
+    *others
+        Further Dask arrays with the chunks of X: their blocks come along.
+    **given
+        Small things that every call gets; they are sent once to every worker.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import reduce_chunks
+    >>> X = da.arange(12, chunks=4).reshape(6, 2)
+    >>> reduce_chunks(X, lambda rows, index: rows.sum(axis=0), lambda a, b: a + b)
+    array([30, 36])
+    """
+    return pass_over(X, function, merge, *others, keep=False, **given)[1]
+
+
+def pass_over(
+    X: Any,
+    function: Callable[..., Any],
+    merge: Callable[[Sums, Sums], Sums],
+    *others: Any,
+    keep: bool = True,
+    **given: Any,
+) -> tuple[Any, Sums]:
+    """The same for a function of which a part stays on the workers.
+
+    With `keep`, the function returns two things. The first stays where it was made, as a block of
+    a Dask array of objects, which comes first in the result and can be among the `others` of the
+    next pass; the second is merged, gathered and comes second.
+    """
+    dask, array = dask_modules()
+    visit = Visit(function, keep)
+    made = array.map_blocks(
+        visit,
+        X,
+        *others,
+        given=dask.delayed(given, traverse=False),
+        dtype=object,
+        meta=OBJECTS,
+        chunks=(X.chunks[0], (1,)),
+        token=f"ramify-{getattr(function, '__name__', 'pass')}",
+    )
+    total = array.reduction(
+        made,
+        chunk=second,
+        combine=Merge(merge),
+        aggregate=Merge(merge),
+        axis=(0, 1),
+        concatenate=False,
+        dtype=object,
+        split_every=SPLIT_EVERY,
+        meta=np.empty((), dtype=object),
+    )
+    kept = [made.map_blocks(first, dtype=object, meta=OBJECTS, token="ramify-kept")] if keep else []
+    with told(X, made):
+        *kept, total = dask.persist(*kept, total)
+        sums = total.compute()
+    return (kept[0] if keep else None), sums.value
+
+
+def map_chunks(
+    X: Any,
+    function: Callable[..., Any],
+    n_columns: int | None,
+    dtype: Any,
+    *others: Any,
+    **given: Any,
+) -> Any:
+    """A lazy Dask array of what a function makes of the rows of each chunk.
+
+    Parameters
+    ----------
+    X : Dask array
+    function : callable
+        Called as ``function(rows, *other_rows, **given)``; not for chunks without rows.
+    n_columns : int or None
+        The number of columns of what it returns; None for an array of one dimension.
+    dtype : dtype
+    *others, **given
+        As in `reduce_chunks`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from ramify.chunks import map_chunks
+    >>> map_chunks(da.ones((4, 2), chunks=2), lambda rows: rows[:, :1], 1, float).compute().shape
+    (4, 1)
+    """
+    dask, array = dask_modules()
+    shape = (n_columns,) if n_columns is not None else ()
+    return array.map_blocks(
+        Lazily(function, shape, np.dtype(dtype)),
+        X,
+        *others,
+        given=dask.delayed(given, traverse=False),
+        dtype=dtype,
+        meta=np.empty((0,) * (1 + len(shape)), dtype=dtype),
+        chunks=(X.chunks[0], *((size,) for size in shape)),
+        drop_axis=[] if shape else [1],
+        token=f"ramify-{getattr(function, '__name__', 'map')}",
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """Something for Dask to carry that it does not take for an array or a list of results."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Calls a function with the rows of one chunk."""
+
+    function: Callable[..., Any]
+    keep: bool
+
+    def __call__(
+        self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
+    ) -> tuple[Any, Result | None]:
+        """What is kept, and what is merged."""
+        rows = as_rows(block, block_id[0])
+        if rows.shape[0] == 0:
+            return None, None
+        others = tuple(as_rows(other, block_id[0]) for other in others)
+        made = self.function(rows, *others, index=block_id[0], **given)
+        return (made[0], Result(made[1])) if self.keep else (None, Result(made))
+
+
+@dataclass(frozen=True)
+class Lazily:
+    """The same for a lazy array, whose chunks may also be empty."""
+
+    function: Callable[..., Any]
+    shape: tuple[int, ...]
+    dtype: Any
+
+    def __call__(
+        self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
+    ) -> Any:
+        """The rows of the result."""
+        rows = as_rows(block, block_id[0] if block_id else 0)
+        if rows.shape[0] == 0:
+            return np.empty((0, *self.shape), dtype=self.dtype)
+        made = self.function(rows, *others, **given)
+        return np.asarray(made).astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Puts the results of several chunks together, in their order."""
+
+    merge: Callable[[Any, Any], Any]
+
+    def __call__(self, parts: Any, axis: Any = None, keepdims: Any = None) -> Result | None:
+        """One result, or None for nothing but empty chunks."""
+        results = [part for part in flat(parts) if part is not None]
+        if not results:
+            return None
+        # The first is changed; what it came from may be needed again if a worker is lost.
+        total = results[0].value
+        for k, result in enumerate(results[1:]):
+            total = self.merge(deepcopy(total) if k == 0 else total, result.value)
+        return Result(total)
+
+
+def flat(parts: Any) -> list[Any]:
+    """Lists within lists as one."""
+    return [p for part in parts for p in flat(part)] if isinstance(parts, list) else [parts]
+
+
+def first(pair: Any) -> Any:
+    """What stays on the worker."""
+    return pair[0]
+
+
+def second(pair: Any, axis: Any = None, keepdims: Any = None) -> Any:
+    """What is merged."""
+    return pair[1]
+
+
+def as_rows(block: Any, index: int) -> Any:
+    """A block as the functions know it: an array or a CSR matrix."""
+    if sparse.issparse(block):
+        return sparse.csr_array(block)
+    return block
+
+
+def check_rows(rows: Matrix, index: int, start: int, n_features: int) -> None:
+    """Rows of a chunk that a fit can work with; the complaint names the chunk and the row."""
+    if rows.ndim != 2 or rows.shape[1] != n_features:
+        raise ChunkError(
+            f"chunk {index} of X has shape {rows.shape} but must have {n_features} columns, as X "
+            "has; mend what it is made by."
+        )
+    values = rows.data if sparse.issparse(rows) else rows
+    if values.size == 0 or np.isfinite([values.min(), values.max()]).all():
+        return
+    cells = sparse.coo_array(rows)
+    wrong = np.flatnonzero(~np.isfinite(cells.data))
+    at = wrong[np.argmin(cells.row[wrong])]
+    value = "NaN" if np.isnan(cells.data[at]) else str(cells.data[at])
+    raise ChunkError(
+        f"X[{start + cells.row[at]}, {cells.col[at]}] is {value}, in row {cells.row[at]} of chunk "
+        f"{index}, but every value must be finite; drop such rows or replace such values "
+        "(da.where(da.isnan(X), 0, X) puts zeros in the place of NaN)."
+    )
+
+
+@contextmanager
+def told(X: Any, made: Any) -> Iterator[None]:
+    """Say which chunk failed, or that the scheduler is gone, in the place of Dask's own errors."""
+    try:
+        yield
+    except ChunkError:
+        raise
+    except Exception as error:
+        if is_lost(error):
+            raise ConnectionError(
+                "The connection to the Dask scheduler was lost "
+                f"({' '.join(str(error).split()) or type(error).__name__}); start the scheduler "
+                "again and fit again. A fit with checkpoint=PATH goes on from its last finished "
+                "iteration with fit(X, resume=True)."
+            ) from error
+        index = failed_chunk(made)
+        if index is None:
+            raise
+        reason = " ".join(str(error).split()) or "no reason given"
+        raise ChunkError(
+            f"{where(X, index)} cannot be read or used ({type(error).__name__}: {reason}); mend "
+            "what it is read from, or leave it out."
+        ) from error
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether an error says that the scheduler does not answer any more."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return not names.isdisjoint({"CommClosedError", "CancelledError"}) or (
+        isinstance(error, RuntimeError) and "Client" in str(error)
+    )
+
+
+def current_client() -> Any:
+    """The `distributed.Client` that Dask would use now, or None for a scheduler of this process."""
+    base = import_extra("dask.base", "a Dask array", "dask")
+    scheduler = base.get_scheduler()
+    owner = getattr(scheduler, "__self__", None)
+    return owner if hasattr(owner, "scheduler_info") else None
+
+
+def failed_chunk(made: Any) -> int | None:
+    """The first chunk found that fails when it is computed anew, without the others."""
+    dask, _ = dask_modules()
+    chunks, client = made.to_delayed(optimize_graph=False).ravel().tolist(), current_client()
+    if client is not None:
+        distributed = import_extra("distributed", "a cluster", "dask")
+        futures = client.compute(chunks)
+        for future in distributed.as_completed(futures):
+            if future.status == "error":
+                return futures.index(future)
+        return None
+    for index, chunk in enumerate(chunks):
+        try:
+            dask.compute(chunk)
+        except Exception:
+            return index
+    return None
