@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,9 @@ class CentredRows:
 
     Sums over the rows are taken on `n_jobs` threads and do not depend on their number.
 
+    With `is_part` the rows are a part of a table whose mean is given, or else their own: they are
+    neither copied nor rewritten.
+
     Examples
     --------
     >>> import numpy as np
@@ -48,20 +52,28 @@ class CentredRows:
     10.0
     """
 
-    def __init__(self, X: Matrix, order: Ints | None = None, n_jobs: int = 1):
+    def __init__(
+        self,
+        X: Matrix,
+        order: Ints | None = None,
+        n_jobs: int = 1,
+        *,
+        mean: Floats | None = None,
+        is_part: bool = False,
+    ):
         self.n_rows, self.n_features = X.shape
         self.n_jobs = n_jobs
         self.basis: Floats | None = None
         self._gram: Floats | None = None
         self._centred: Floats | None = None
-        is_small = self.n_rows * self.n_features <= MAX_COPIED
+        is_small = self.n_rows * self.n_features <= MAX_COPIED and not is_part
         self.is_sparse = sparse.issparse(X) and not is_small
         if order is not None and (is_small or sparse.issparse(X)):
             X, order = X[order], None
         self._X = X
         self._order = np.arange(self.n_rows) if order is None else order
         self.n_dims = self.n_features
-        self.mean = self._mean()
+        self.mean = self._mean() if mean is None else mean
         if is_small:
             Y = (X.toarray() if sparse.issparse(X) else X).astype(np.float64) - self.mean
             if self.n_features > self.n_rows:
@@ -69,7 +81,6 @@ class CentredRows:
                 Y = np.ascontiguousarray(R.T)
                 self.n_dims = self.n_rows
             self._centred = Y
-        self.energy = self._energy()
 
     def reorder(self, places: Ints) -> None:
         """Put the rows in another order."""
@@ -169,7 +180,8 @@ class CentredRows:
         """Columns in the internal basis, for columns in the original features."""
         return W if self.basis is None else self.basis.T @ W
 
-    def _energy(self) -> float:
+    @cached_property
+    def energy(self) -> float:
         """‖Y‖², summed over centred values so that a large mean costs no digits."""
         if self.is_sparse:
             X = sparse.csc_array(self._X, copy=True)
@@ -211,17 +223,31 @@ def unit_free(X: Floats) -> Floats:
     >>> bool((unit_free(X) == unit_free(1000 * X)).all())
     True
     """
-    shift, size = _shift_and_range(X)
+    shift, size = shift_and_range(*extremes(X))
     return np.round((X - shift) / size, 9)
 
 
-def _shift_and_range(X: Matrix) -> tuple[Floats, float]:
+def extremes(X: Matrix) -> tuple[Floats, Floats]:
+    """The least and the largest value of each column, with the zeros of a sparse matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import extremes
+    >>> extremes(np.array([[1.0, 5.0], [3.0, 4.0]]))
+    (array([1., 4.]), array([3., 5.]))
+    """
     low, high = (
         np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme, dtype=np.float64)
         for extreme in (X.min(axis=0), X.max(axis=0))
     )
+    return low.ravel(), high.ravel()
+
+
+def shift_and_range(low: Floats, high: Floats) -> tuple[Floats, float]:
+    """The middle of each column, and the range of the widest, from their extremes."""
     # Halved first: the sum of two extremes may overflow.
-    return (low / 2 + high / 2).ravel(), float(np.max(high - low)) or 1.0
+    return low / 2 + high / 2, float(np.max(high - low)) or 1.0
 
 
 def canonical_order(X: Matrix, n_jobs: int = 1) -> Ints:
@@ -236,19 +262,33 @@ def canonical_order(X: Matrix, n_jobs: int = 1) -> Ints:
     >>> bool((X[order] == X[::-1][reversed_order]).all())
     True
     """
-    shift, size = _shift_and_range(X)
+    keys = canonical_keys(X, *shift_and_range(*extremes(X)), n_jobs)
+    return np.argsort(keys, kind="stable")
+
+
+def canonical_keys(X: Matrix, shift: Floats, size: float, n_jobs: int = 1) -> Ints:
+    """Keys of the rows in units of a range, after a shift, rounded to nine digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import canonical_keys
+    >>> X, middle = np.array([[1.0], [2.0]]), np.array([1.5])
+    >>> keys = canonical_keys(X, middle, 1.0)
+    >>> bool((canonical_keys(9 * X, 9 * middle, 9.0) == keys).all())
+    True
+    """
     # Taken off again, so that zero stays zero and sparse rows need only their entries.
     zero = np.round(-shift / size, 9)
     if sparse.issparse(X):
         X = sparse.csr_array(X, dtype=np.float64, copy=True)
         X.data = np.round((X.data - shift[X.indices]) / size, 9) - zero[X.indices]
-        return np.argsort(row_keys(X), kind="stable")
+        return row_keys(X)
 
     def keys(block: Floats) -> Ints:
         return row_keys(np.round((block - shift) / size, 9) - zero)
 
-    parts = list(ordered(keys, _blocks(X), n_jobs))
-    return np.argsort(np.concatenate(parts), kind="stable")
+    return np.concatenate(list(ordered(keys, _blocks(X), n_jobs)))
 
 
 def first_alike(X: Matrix) -> Ints:

@@ -10,7 +10,7 @@ from ramify.graph import euclidean_spanning_tree, laplacian
 from ramify.rows import CentredRows
 from ramify.solvers import assignments
 from ramify.solvers.assignments import assign, update_assignments
-from ramify.solvers.ddrtree import Axes, centre_solver, ddrtree, update_embedding
+from ramify.solvers.ddrtree import Axes, centre_solver, ddrtree, update_centers
 from ramify.solvers.drtree import drtree
 from ramify.solvers.pca import principal_axes
 
@@ -32,6 +32,18 @@ def path(request, monkeypatch):
     monkeypatch.setattr(rows, "MAX_BLOCK", 300)
     for name, value in PATHS[request.param].items():
         monkeypatch.setattr(assignments, name, value)
+
+
+def update_embedding(Y, axes, C, R, edges, lam, gamma):
+    """W, Z and C as one update."""
+    axes, A, C, captured = update_centers(Y.apply_gram, axes, C, R, edges, lam, gamma)
+    Z = np.empty((Y.n_rows, C.shape[1]))
+
+    def place(rows, R_rows):
+        Z[rows] = (Y.project(axes.block[:, : C.shape[1]], rows) + R_rows @ A) / (1 + gamma)
+
+    R.for_each(place)
+    return axes, Z, C, captured
 
 
 def problem(n_samples, n_features, n_centers, *, seed=0):

@@ -64,8 +64,9 @@ class Assignments:
     negative_entropy: float  # Σ r log r
     overlap: Apply  # B ↦ RᵀR·B
     overlap_matrix: Floats | None  # RᵀR, where forming it is cheaper than applying it
-    # Calls a function with every block of rows, as a slice and as rows of R, on several threads.
-    for_each: Callable[[Callable[[slice, Rows], None]], None]
+    # Calls a function with every block of rows, as a slice and as rows of R, on several threads;
+    # None where the rows are elsewhere.
+    for_each: Callable[[Callable[[slice, Rows], None]], None] | None = None
 
 
 def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
@@ -107,13 +108,17 @@ def normalise(indptr: Ints, logarithms: Floats, weights: Floats) -> float:
     return negative_entropy
 
 
-def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> Assignments:
-    """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass."""
+def update_assignments(
+    Y: CentredRows, Z: Floats, C: Floats, sigma: float, *, needs_matrix: bool = False
+) -> Assignments:
+    """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass.
+
+    RᵀR is formed where that is cheaper than applying it, or where it is asked for.
+    """
     n_centers = len(C)
     centres = kdtree.build(C)
-    sample = assign(Z[:: -(-len(Z) // N_SAMPLED)], centres, sigma)
-    per_row = len(sample.weights) / (len(sample.indptr) - 1)
-    forms_matrix = prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
+    per_row = entries_per_row(Z, centres, sigma)
+    forms_matrix = needs_matrix or prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
     limit = MAX_KEPT if forms_matrix else MAX_KEPT_FOR_STEPS
     keeps = per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
     parts = Y.parts(n_centers)
@@ -176,6 +181,12 @@ def update_assignments(Y: CentredRows, Z: Floats, C: Floats, sigma: float) -> As
         ordered_map(visit, parts, Y.n_jobs)
 
     return Assignments(counts, RtY, negative_entropy, overlap, overlap_matrix, for_each)
+
+
+def entries_per_row(Z: Floats, centres: kdtree.KDTree, sigma: float) -> float:
+    """How many entries a row of R has, on average over some of them."""
+    sample = assign(Z[:: -(-len(Z) // N_SAMPLED)], centres, sigma)
+    return len(sample.weights) / (len(sample.indptr) - 1)
 
 
 def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: float) -> bool:

@@ -1,20 +1,33 @@
 """DDRTree: a tree, or another graph, on soft cluster centres (Algorithm 2)."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
+from .. import kdtree
 from .._typing import Floats, Ints
 from ..graph import adjacency, graph_solver, incidence, laplacian
-from ..linalg import N_GUARDS, block_cg, top_eigenvectors
+from ..linalg import N_GUARDS, Apply, block_cg, top_eigenvectors
+from ..parallel import ordered_map
 from ..rows import CentredRows
 from ..structures import Tree, choose_graph, prepare
-from .assignments import MAX_DENSE, Assignments, Rows, update_assignments
+from .assignments import (
+    MAX_DENSE,
+    Assignments,
+    Rows,
+    assign,
+    entries_per_row,
+    update_assignments,
+)
 from .record import Callback, TreeResult, Watch
+
+if TYPE_CHECKING:
+    from .ddrtree_chunks import ChunkedPoints
 
 # A part of the graph whose samples pull at it less than this, against the pull of its edges, is
 # held by a weight of that size as well.
@@ -33,6 +46,8 @@ def ddrtree(
     tol: float,
     structure: Any = Tree(),  # noqa: B008
     callback: Callback | None = None,
+    saved: "Saved | None" = None,
+    save: "Callable[[Saved], None] | None" = None,
 ) -> TreeResult:
     """Algorithm 2: minimise over W, Z, C, a set of graphs S and assignments R.
 
@@ -56,6 +71,8 @@ def ddrtree(
         The set of graphs, see `ramify.structures.Structure`.
     max_iter, tol, callback
         See `Watch`.
+    saved, save
+        See `alternate`.
 
     Examples
     --------
@@ -68,24 +85,142 @@ def ddrtree(
     >>> len(result.edges), bool((np.diff(result.history) <= 1e-10).all())
     (19, True)
     """
-    axes = Axes(W, None)
-    Z = Y.project(W)
-    C = Z.copy() if C is None else C
-    structure, graph = prepare(structure, C), None
-    watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
-    for _ in range(max_iter):
+    points = Points(Y, Y.project(W), gamma, sigma)
+    result = alternate(
+        points,
+        W,
+        points.Z.copy() if C is None else C,
+        lam=lam,
+        gamma=gamma,
+        sigma=sigma,
+        max_iter=max_iter,
+        tol=tol,
+        structure=structure,
+        callback=callback,
+        saved=saved,
+        save=save,
+    )
+    return replace(result, Z=points.Z)
+
+
+def alternate(
+    points: "Points | ChunkedPoints",
+    W: Floats,
+    C: Floats,
+    *,
+    lam: float,
+    gamma: float,
+    sigma: float,
+    max_iter: int,
+    tol: float,
+    structure: Any,
+    callback: Callback | None,
+    saved: "Saved | None" = None,
+    save: "Callable[[Saved], None] | None" = None,
+) -> TreeResult:
+    """The iterations of Algorithm 2, for points wherever they are.
+
+    They are told where to move and asked for sums over them, both small whatever their number.
+    After every iteration `save` is given what `saved` takes to go on from there; W and C are then
+    the start that the first iteration had.
+    """
+    structure, graph, axes = prepare(structure, C), None, Axes(W, None)
+    watch = Watch(scale=points.energy, tol=tol, max_iter=max_iter, callback=callback)
+    steps: list[Step] = []
+    if saved is not None:
+        steps, axes = list(saved.steps), saved.axes
+        for step in steps:
+            graph = choose_graph(structure, step.C, graph)
+        points.move(steps)
+        C = saved.C
+        watch.resume(saved.history)
+    while not watch.is_over:
         graph = choose_graph(structure, C, graph)
-        R = update_assignments(Y, Z, C, sigma)
-        axes, Z, C, captured = update_embedding(
-            Y, axes, C, R, graph.edges, lam, gamma, graph.weights
+        R = points.assign(C)
+        axes, A, C_new, captured = update_centers(
+            points.apply_gram, axes, C, R, graph.edges, lam, gamma, graph.weights
         )
+        step = Step(C, axes.block[:, : W.shape[1]], A)
+        points.move([step])
+        C = C_new
         entropy = gamma * sigma * R.negative_entropy
-        if watch.has_converged(Y.energy - captured + entropy + lam * graph.penalty):
-            break
+        objective = points.energy - captured + entropy + lam * graph.penalty
+        if save is not None:
+            steps.append(step)
+            save(Saved(steps, axes, C, [*watch.history, objective]))
+        watch.note(objective)
     if graph is None or watch.converged:
         graph = choose_graph(structure, C, graph)
     W = axes.block[:, : W.shape[1]]
-    return TreeResult(W, Z, C, graph, watch.history, watch.change, watch.converged)
+    return TreeResult(W, None, C, graph, watch.history, watch.change, watch.converged)
+
+
+class Step(NamedTuple):
+    """What moves the points in an iteration: z ← [Wᵀy + Σ_k r_k(z)·a_k]/(1+γ), with r for C."""
+
+    C: Floats
+    W: Floats
+    A: Floats  # M⁻¹(RᵀY)W
+
+
+class Saved(NamedTuple):
+    """All that the next iteration starts from: the points follow from the data and the steps."""
+
+    steps: list[Step]
+    axes: "Axes"
+    C: Floats
+    history: list[float]
+
+
+class Points:
+    """The samples Y and their points Z in memory, for given γ and σ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.rows import CentredRows
+    >>> from ramify.solvers.ddrtree import Points
+    >>> Y = CentredRows(np.array([[0.0], [1.0], [5.0]]))
+    >>> points = Points(Y, Y.project(np.eye(1)), gamma=1.0, sigma=0.0)
+    >>> points.assign(np.array([[-1.5], [3.0]])).counts
+    array([2., 1.])
+    """
+
+    def __init__(self, Y: CentredRows, Z: Floats, gamma: float, sigma: float):
+        self.Y, self.Z, self.gamma, self.sigma = Y, Z, gamma, sigma
+        self.apply_gram = Y.apply_gram
+        self._R: Assignments | None = None
+
+    @property
+    def energy(self) -> float:
+        """‖Y‖²."""
+        return self.Y.energy
+
+    def assign(self, C: Floats, *, needs_matrix: bool = False) -> Assignments:
+        """R for the points where they are, and its sums."""
+        self._R = update_assignments(self.Y, self.Z, C, self.sigma, needs_matrix=needs_matrix)
+        return self._R
+
+    def move(self, steps: Sequence[Step]) -> None:
+        """Move the points, by one step from the centres they were last assigned to, or by more."""
+        for step in steps:
+            Z = np.empty((self.Y.n_rows, step.W.shape[1]))
+
+            def place(rows: slice, R: Rows, Z: Floats = Z, step: Step = step) -> None:
+                Z[rows] = (self.Y.project(step.W, rows) + R @ step.A) / (1 + self.gamma)
+
+            if self._R is not None and self._R.for_each is not None:
+                self._R.for_each(place)
+            else:
+                centres = kdtree.build(step.C)
+                per_row = ceil(entries_per_row(self.Z, centres, self.sigma))
+
+                def visit(part: slice, centres: Any = centres, per_row: int = per_row) -> None:
+                    for rows in self.Y.blocks(part, per_row):
+                        place(rows, assign(self.Z[rows], centres, self.sigma))
+
+                ordered_map(visit, self.Y.parts(len(step.C)), self.Y.n_jobs)
+            self.Z, self._R = Z, None
 
 
 def working_bytes(n_rows: int, n_dims: int, n_centers: int, d: int, n_jobs: int) -> int:
@@ -109,8 +244,8 @@ class Axes:
     solved: Floats | None
 
 
-def update_embedding(
-    Y: CentredRows,
+def update_centers(
+    apply_gram: Apply,
     axes: Axes,
     C: Floats,
     R: Assignments,
@@ -126,8 +261,9 @@ def update_embedding(
         YᵀQY = [YᵀY + (RᵀY)ᵀM⁻¹(RᵀY)]/(1+γ),   Z = [YW + R·A]/(1+γ),   C = P⁻¹RᵀZ = A/γ
 
     where A = M⁻¹(RᵀY)W; the last equation holds because RᵀR·A = (1+γ)/γ·PA − (RᵀY)W. At the
-    minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW); the trace is
-    the fourth value returned.
+    minimum the quadratic part of the objective is ‖Y‖² − Tr(WᵀYᵀQYW).
+
+    Returns W with its guards, A, from which Z follows point by point, C, and the trace.
     """
     d = C.shape[1]
     held, counts, is_connected = hold_unused(C, R.counts, edges, lam / gamma, weights)
@@ -137,19 +273,13 @@ def update_embedding(
     def apply(V: Floats, accuracy: float) -> Floats:
         guess = axes.solved if not solved else None
         solved.append(solve_M(R.RtY @ V, guess, accuracy))
-        return (Y.apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
+        return (apply_gram(V) + R.RtY.T @ solved[-1]) / (1 + gamma)
 
     values, block, coefficients = top_eigenvectors(apply, axes.block, d)
     A_block = np.hstack(solved) @ coefficients
-    W, A = block[:, :d], A_block[:, :d]  # A = M⁻¹(RᵀY)W
-    Z = np.empty((Y.n_rows, d))
-
-    def place(rows: slice, R_rows: Rows) -> None:
-        Z[rows] = (Y.project(W, rows) + R_rows @ A) / (1 + gamma)
-
-    R.for_each(place)
+    W, A = block[:, :d], A_block[:, :d]
     C = A / gamma + held @ (axes.block[:, :d].T @ W)
-    return Axes(block, A_block), Z, C, float(values.sum())
+    return Axes(block, A_block), A, C, float(values.sum())
 
 
 def hold_unused(

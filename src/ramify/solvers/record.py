@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from .._typing import Floats, Ints
 from ..structures import Graph
@@ -37,17 +37,34 @@ class Watch:
         self.converged = False
         self._start = time.perf_counter()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there is no iteration to come."""
+        return self.converged or len(self.history) >= self.max_iter
+
     def has_converged(self, objective: float) -> bool:
         """Note the objective of a finished iteration; say whether it is the last."""
+        self.note(objective)
+        return self.converged
+
+    def resume(self, history: list[float]) -> None:
+        """Go on after these objectives."""
+        for objective in history:
+            self._compare(objective)
+
+    def _compare(self, objective: float) -> None:
         if self.history:
             self.change = abs(self.history[-1] - objective) / (self.scale or 1.0)
         self.history.append(objective)
         self.converged = self.tol > 0 and self.change <= self.tol
+
+    def note(self, objective: float) -> None:
+        """Note the objective of a finished iteration."""
+        self._compare(objective)
         if self.callback is not None:
             elapsed = time.perf_counter() - self._start
             n_done = len(self.history)
             self.callback(Progress(n_done, self.max_iter, objective, self.change, elapsed))
-        return self.converged
 
 
 class SolverResult(Protocol):
@@ -83,7 +100,7 @@ class TreeResult:
     """
 
     W: Floats
-    Z: Floats
+    Z: Any  # None where the points are elsewhere
     C: Floats
     graph: Graph
     history: list[float]
