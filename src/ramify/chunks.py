@@ -202,6 +202,7 @@ def map_chunks(
     n_columns: int | None,
     dtype: Any,
     *others: Any,
+    numbered: bool = False,
     **given: Any,
 ) -> Any:
     """A lazy Dask array of what a function makes of the rows of each chunk.
@@ -214,6 +215,8 @@ def map_chunks(
     n_columns : int or None
         The number of columns of what it returns; None for an array of one dimension.
     dtype : dtype
+    numbered : bool, default=False
+        Whether the function also gets the number of the chunk, as ``index=…``.
     *others, **given
         As in `reduce_chunks`.
 
@@ -228,7 +231,7 @@ def map_chunks(
     dask, array = dask_modules()
     shape = (n_columns,) if n_columns is not None else ()
     return array.map_blocks(
-        Lazily(function, shape, np.dtype(dtype)),
+        Lazily(function, shape, np.dtype(dtype), numbered),
         X,
         *others,
         given=dask.delayed(given, traverse=False),
@@ -258,10 +261,9 @@ class Visit:
         self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
     ) -> tuple[Any, Result | None]:
         """What is kept, and what is merged."""
-        rows = as_rows(block, block_id[0])
-        if rows.shape[0] == 0:
+        if block is None or block.shape[0] == 0:
             return None, None
-        others = tuple(as_rows(other, block_id[0]) for other in others)
+        rows = as_rows(block)
         made = self.function(rows, *others, index=block_id[0], **given)
         return (made[0], Result(made[1])) if self.keep else (None, Result(made))
 
@@ -273,15 +275,17 @@ class Lazily:
     function: Callable[..., Any]
     shape: tuple[int, ...]
     dtype: Any
+    numbered: bool
 
     def __call__(
         self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
     ) -> Any:
         """The rows of the result."""
-        rows = as_rows(block, block_id[0] if block_id else 0)
-        if rows.shape[0] == 0:
+        index = block_id[0] if block_id else 0
+        if block.shape[0] == 0:
             return np.empty((0, *self.shape), dtype=self.dtype)
-        made = self.function(rows, *others, **given)
+        number = {"index": index} if self.numbered else {}
+        made = self.function(as_rows(block), *others, **number, **given)
         return np.asarray(made).astype(self.dtype, copy=False)
 
 
@@ -318,11 +322,9 @@ def second(pair: Any, axis: Any = None, keepdims: Any = None) -> Any:
     return pair[1]
 
 
-def as_rows(block: Any, index: int) -> Any:
+def as_rows(block: Any) -> Any:
     """A block as the functions know it: an array or a CSR matrix."""
-    if sparse.issparse(block):
-        return sparse.csr_array(block)
-    return block
+    return sparse.csr_array(block) if sparse.issparse(block) else block
 
 
 def check_rows(rows: Matrix, index: int, start: int, n_features: int) -> None:
