@@ -112,7 +112,12 @@ def check_not_huge(X: Matrix, size: float, name: str) -> None:
 
 def check_not_tiny(X: Matrix, name: str = "X") -> None:
     """Values whose squares vanish would silently count as zero."""
-    size, limit = check_finite(X, name), math.sqrt(np.finfo(float).tiny)
+    check_size(check_finite(X, name), name)
+
+
+def check_size(size: float, name: str) -> None:
+    """The same, for the size of the largest value."""
+    limit = math.sqrt(np.finfo(float).tiny)
     if 0 < size < limit:
         raise ValueError(
             f"The largest value of {name} has size {size:.3g}, but must be at least {limit:.1e} in "
@@ -301,13 +306,18 @@ def check_init(init: Any, n_centers: int | str | None, n_samples: int, n_compone
 def check_embedding(X: Any, n_components: int) -> Floats:
     """Points of the latent space, one column per component."""
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    if X.shape[1] != n_components:
-        raise ValueError(
-            f"Expected an array of shape (n_samples, {n_components}), one column per component, "
-            f"got {X.shape}; pass what transform returned."
-        )
+    check_embedding_shape(X.shape, n_components)
     check_finite(X, "X")
     return X
+
+
+def check_embedding_shape(shape: tuple[int, ...], n_components: int) -> None:
+    """Points of the latent space have one column per component."""
+    if shape[1] != n_components:
+        raise ValueError(
+            f"Expected an array of shape (n_samples, {n_components}), one column per component, "
+            f"got {shape}; pass what transform returned."
+        )
 
 
 class Pairs(NamedTuple):

@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 import ramify.memory
 import ramify.rows
 from ramify import SPL, DDRTree, DRTree
-from ramify.estimators.ddrtree import spread_around
 from ramify.graph import count_branches
+from ramify.solvers.starts import spread_around
 
 from .. import oracles
 from ..conftest import branching

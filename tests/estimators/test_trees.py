@@ -7,8 +7,8 @@ from sklearn.decomposition import PCA
 
 from ramify import DDRTree, DRTree
 from ramify._validation import resolve_n_centers
-from ramify.estimators.ddrtree import spread_around
 from ramify.graph import count_branches
+from ramify.solvers.starts import spread_around
 
 from .. import oracles
 from ..conftest import branching

@@ -14,10 +14,10 @@ from .. import kdtree
 from .._compat import Interval, StrOptions
 from .._typing import Floats, Ints, Sparse
 from .._validation import resolve_n_centers
-from ..estimators.ddrtree import spread_around
 from ..graph import adjacency, euclidean_spanning_tree, graph_solver
 from ..solvers.assignments import assign
 from ..solvers.record import Watch
+from ..solvers.starts import spread_around
 from ._base import Baseline
 
 

@@ -6,6 +6,7 @@ import time
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -13,7 +14,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from .._compat import (
@@ -22,17 +23,24 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     effective_n_jobs,
+    import_pandas,
     validate_parameter_constraints,
 )
 from .._typing import Floats, Ints, Matrix
 from .._validation import (
     check_embedding,
+    check_embedding_shape,
+    check_finite,
     check_kernel_params,
     check_n_components,
+    check_not_huge,
     check_not_tiny,
+    check_numbers,
     check_samples,
     check_square,
+    remedies,
 )
+from ..chunks import as_chunks, check_rows, is_chunked, map_chunks, starts
 from ..graph import adjacency
 from ..io import write_state
 from ..kernels import block_rows, kernel_matrix, kernel_rows
@@ -52,6 +60,22 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 BLOCK = 8192
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
+# What new samples are placed without: it stays behind when a model is sent to the workers.
+STAYS_BEHIND = {
+    "assignments_",
+    "edges_",
+    "feature_names_in_",
+    "graph_",
+    "labels_",
+    "landmarks_",
+    "loo_log_likelihood_",
+    "objective_history_",
+    "posterior_std_",
+    "posterior_std_error_",
+    "skeleton_",
+    "training_data_",
+    "tree_",
+}
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -68,6 +92,20 @@ def all_or_nothing(fit: Fit) -> Fit:
             raise
 
     return cast(Fit, guarded)
+
+
+def dask_as_it_is(method: Fit) -> Fit:
+    """What comes of a Dask array stays one, whatever `set_output` says.
+
+    scikit-learn has wrapped the method and would compute the array, to put it into a table.
+    """
+    unwrapped = method.__wrapped__  # type: ignore[attr-defined]
+
+    @functools.wraps(method)
+    def chosen(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        return (unwrapped if is_chunked(X) else method)(self, X, *args, **options)
+
+    return cast(Fit, chosen)
 
 
 class StructureLearner(
@@ -185,7 +223,7 @@ class StructureLearner(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
         y : ignored
         **fit_params
             Further parameters of `fit`.
@@ -193,8 +231,11 @@ class StructureLearner(
         Returns
         -------
         embedding : array of shape (n_samples, n_components)
+            For a Dask array a Dask array, in chunks of the same rows.
         """
-        return self.fit(X, **fit_params).embedding_
+        learned = self.fit(X, **fit_params).embedding_
+        # Of landmarks only, if it is in memory.
+        return self.transform(X) if is_chunked(X) and not is_chunked(learned) else learned
 
     def transform(self, X: Any) -> Floats:
         """Place samples in the learned space.
@@ -205,16 +246,26 @@ class StructureLearner(
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
             With ``kernel="precomputed"`` the kernel between these samples, one row each, and the
             training samples, one column each.
 
         Returns
         -------
         embedding : array of shape (n_samples, n_components)
+            For a Dask array or DataFrame a lazy Dask array, in chunks of the same rows; nothing
+            is computed yet, but for the number of rows of a DataFrame. `set_output` does not
+            apply to it.
         """
         check_is_fitted(self)
+        if is_chunked(X):
+            return self._transform_chunks(X)
         X = check_samples(self, X, reset=False)
+        with threadpool_limits(limits=1):
+            return self._placed(X)
+
+    def _placed(self, X: Matrix) -> Floats:
+        """Places of samples that have been checked."""
         placed = np.empty((X.shape[0], len(self.components_)))
         step = BLOCK if self._kernel_samples is None else min(BLOCK, block_rows(len(self.mean_)))
 
@@ -223,14 +274,38 @@ class StructureLearner(
             data = self._new_data(X[rows])
             placed[rows] = self._place(self._project(data), data)
 
-        with threadpool_limits(limits=1):
-            starts = range(0, len(placed), step)
-            ordered_map(place, starts, effective_n_jobs(self.n_jobs))
-        key = row_keys(X, effective_n_jobs(self.n_jobs))
-        position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
-        known = self._known_keys[position] == key
-        placed[known] = self.embedding_[self._known_rows[position[known]]]
+        ordered_map(place, range(0, len(placed), step), effective_n_jobs(self.n_jobs))
+        if len(self._known_keys):
+            key = row_keys(X, effective_n_jobs(self.n_jobs))
+            position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
+            known = self._known_keys[position] == key
+            placed[known] = self.embedding_[self._known_rows[position[known]]]
         return placed.astype(X.dtype, copy=False)
+
+    def _transform_chunks(self, X: Any) -> Any:
+        """The places of the rows of a Dask array, lazily."""
+        X = checked_chunks(self, X, reset=False)
+        return map_chunks(
+            X,
+            place_chunk,
+            len(self.components_),
+            float_type(X.dtype),
+            numbered=True,
+            model=self._for_workers(),
+            starts=starts(X),
+        )
+
+    def _for_workers(self) -> Self:
+        """A copy that can place samples, and has little else to carry."""
+        model = copy(self)
+        for name, value in list(vars(model).items()):
+            if name in STAYS_BEHIND or is_chunked(value):
+                delattr(model, name)
+        # The chunks are worked on side by side already.
+        model.n_jobs = 1
+        for name in {"callback", "structure", "init"} & set(vars(model)):
+            setattr(model, name, None)
+        return model
 
     def inverse_transform(self, X: Any) -> Floats:
         """Map points of the learned space back to the space of the data.
@@ -240,17 +315,24 @@ class StructureLearner(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_components)
+        X : array-like or Dask array of shape (n_samples, n_components)
 
         Returns
         -------
         X_original : array of shape (n_samples, n_features)
-            With a kernel, (n_samples, n_training_samples).
+            With a kernel, (n_samples, n_training_samples). For a Dask array a lazy Dask array.
         """
         check_is_fitted(self)
-        X = check_embedding(X, len(self.components_))
-        original = X @ self._reconstruction() + self.mean_
-        return original.astype(X.dtype, copy=False)
+        back, mean = self._reconstruction(), self.mean_
+        if not is_chunked(X):
+            X = check_embedding(X, len(back))
+            return (X @ back + mean).astype(X.dtype, copy=False)
+        X = as_chunks(X)
+        check_embedding_shape(X.shape, len(back))
+        dtype, first = float_type(X.dtype), starts(X)
+        return map_chunks(
+            X, map_back, len(mean), dtype, numbered=True, back=back, mean=mean, starts=first
+        )
 
     def save(self, path: str | os.PathLike[str], *, include_training: Any = False) -> None:
         """Write the fitted model to a file, which `ramify.load` reads.
@@ -365,18 +447,23 @@ class StructureLearner(
         self._known_rows = np.argsort(keys, kind="stable")
         self._known_keys = keys[self._known_rows]
 
-    def _principal_start(self, X: Matrix, order: Ints) -> tuple[CentredRows, int, Floats]:
-        """Centred rows, the number of components, and the principal axes that carry variance.
+    def _forget_rows(self) -> None:
+        """Of a fit to a Dask array no rows are known again."""
+        self.__dict__.pop("training_data_", None)
+        self._kernel_samples = None
+        self._set_keys(np.empty(0, dtype=np.uint64))
+
+    def _principal_axes(self, Y: Any) -> tuple[int, Floats]:
+        """The number of components, and the principal axes that carry variance.
 
         All axes if W is to be the identity: a tree in all dimensions of the data is the same in
         any axes, and `_set_axes` leads back to the features.
         """
-        Y = CentredRows(X, order, effective_n_jobs(self.n_jobs))
         d = self._resolve_n_components(Y)
         W, rank = principal_axes(Y, d)
         if self.n_components is not None:
             W = W[:, : max(rank, 1)]
-        return Y, d, W * column_signs(Y.lift(W))
+        return d, W * column_signs(Y.lift(W))
 
     def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:
         """Set mean_ and components_; return Wᵀ·components_ᵀ, from coordinates in W to theirs.
@@ -408,3 +495,46 @@ class StructureLearner(
         tags.input_tags.pairwise = self._is_precomputed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+# After the class: scikit-learn wraps its methods when it is made.
+for _name in ("transform", "fit_transform"):
+    setattr(StructureLearner, _name, dask_as_it_is(getattr(StructureLearner, _name)))
+
+
+def checked_chunks(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """A Dask array or DataFrame in chunks of whole rows, with the right columns.
+
+    Number and names of the features are looked at before anything is computed.
+    """
+    is_table = hasattr(X, "columns")
+    if not is_table:
+        X = as_chunks(X)
+    with remedies():
+        header = import_pandas().DataFrame(columns=X.columns) if is_table else X
+        validate_data(estimator, header, reset=reset, skip_check_array=True)
+    return as_chunks(X) if is_table else X
+
+
+def float_type(dtype: Any) -> Any:
+    """The type in which numbers of that type are computed with."""
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def checked_rows(rows: Any, index: int, starts: list[int], n_features: int) -> Matrix:
+    """Rows of a chunk as numbers that can be computed with, or a complaint that names the chunk."""
+    rows = check_numbers(rows)
+    check_rows(rows, index, starts[index], n_features)
+    check_not_huge(rows, check_finite(rows, "X"), "X")
+    return rows
+
+
+def place_chunk(rows: Any, index: int, model: StructureLearner, starts: list[int]) -> Floats:
+    """The places of the rows of a chunk."""
+    return model._placed(checked_rows(rows, index, starts, model.n_features_in_))
+
+
+def map_back(rows: Any, index: int, back: Floats, mean: Floats, starts: list[int]) -> Floats:
+    """The points of a chunk in the space of the data."""
+    rows = checked_rows(rows, index, starts, len(back))
+    return np.asarray(rows @ back + mean)

@@ -16,7 +16,7 @@ from ._fields import Fields
 
 STRUCTURES = {cls.__name__: cls for cls in (Tree, Forest, Ring, Curve, SparseGraph, FixedGraph)}
 # Of the run of a fit, not of the model.
-NOT_KEPT = {"callback"}
+NOT_KEPT = {"callback", "checkpoint"}
 
 
 def parameters_state(model: StructureLearner) -> dict[str, Any]:

@@ -1,30 +1,34 @@
 """The DDRTree estimator."""
 
-import math
-import warnings
+import os
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.spatial import KDTree
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
-from .._typing import Floats, Matrix, Sparse
+from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_fixed_graph, check_init, resolve_n_centers
-from ..rows import CentredRows, canonical_order
+from ..chunks import is_chunked
+from ..rows import CentredRows, canonical_keys, extremes, shift_and_range
 from ..solvers.assignments import assign
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.record import Callback
+from ..solvers.starts import (
+    SAMPLES_PER_CENTER,
+    Candidates,
+    candidates,
+    spread_around,
+    starting_centers,
+)
 from ..structures import FixedGraph, as_structure, in_order
 from ._base import STRUCTURES, StructureLearner, all_or_nothing
+from ._checkpoints import Checkpoint, facts_of
 
-# K-means looks at up to this many samples per centre.
-SAMPLES_PER_CENTER = 50
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10
@@ -120,11 +124,17 @@ class DDRTree(StructureLearner):
         Show one line of progress when positive.
     callback : callable or None, default=None
         Called after every iteration with its record (`ramify.solvers.record.Progress`).
+    checkpoint : path or None, default=None
+        A file to write after every iteration; ``fit(X, resume=True)`` goes on from there. It
+        takes 8·n_components·(n_features + 2·n_centers) bytes per iteration, however many samples
+        there are.
 
     Attributes
     ----------
     embedding_ : array of shape (n_samples, n_components)
-        The points Z; for ``n_components=None``, in the centred features.
+        The points Z; for ``n_components=None``, in the centred features. After a fit to a Dask
+        array it is a Dask array, held by the workers as long as they live: ``compute()`` it, or
+        write it with ``to_zarr``.
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
@@ -142,7 +152,7 @@ class DDRTree(StructureLearner):
     assignments_ : sparse array of shape (n_samples, n_centers)
         R for the final points and centres; rows sum to one. Computed when asked for.
     labels_ : array of shape (n_samples,)
-        Index of the nearest centre.
+        Index of the nearest centre; lazy after a fit to a Dask array.
     lam_, gamma_, sigma_ : float
         The λ, γ and σ used (σ = 0 when the assignment is hard).
     objective_ : float
@@ -177,6 +187,7 @@ class DDRTree(StructureLearner):
         "assignment": [StrOptions({"soft", "hard"})],
         "structure": STRUCTURES,
         "init": ["array-like", None],
+        "checkpoint": [str, os.PathLike, None],
     }
 
     def __init__(
@@ -198,6 +209,7 @@ class DDRTree(StructureLearner):
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ):
         self.n_components = n_components
         self.n_centers = n_centers
@@ -215,43 +227,65 @@ class DDRTree(StructureLearner):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
+        self.checkpoint = checkpoint
 
     @all_or_nothing
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, resume: bool = False) -> Self:
         """Learn the embedding, the centres and their graph.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
+            A Dask array, or DataFrame, is read once per iteration, and a few times before and
+            after; its samples stay on the workers, and only sums over them are gathered. The
+            result is that of the same samples in memory, but for rounding.
         y : ignored
+        resume : bool, default=False
+            Go on from the last iteration in the file ``checkpoint``, if there is one.
 
         Returns
         -------
         self
         """
+        checkpoint = Checkpoint.of(self, resume)
+        if is_chunked(X):
+            from ._chunked import fit_chunks
+
+            return fit_chunks(self, X, checkpoint)
         samples = self._validated(X)
         X = self._training_data(samples)
-        lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
-        order = canonical_order(X, effective_n_jobs(self.n_jobs))
+        lam, n_jobs = self._resolve_lam(X.shape[0]), effective_n_jobs(self.n_jobs)
+        keys = canonical_keys(X, *shift_and_range(*extremes(X)), n_jobs)
+        order = np.argsort(keys, kind="stable")
         with threadpool_limits(limits=1):
-            Y, d, W = self._principal_start(X, order)
+            Y = CentredRows(X, order, n_jobs)
+            d, W = self._principal_axes(Y)
+            structure = as_structure(self.structure)
+            n_centers = self._resolve_n_centers(Y.n_rows, structure)
+            self._check_memory(
+                Y,
+                working_bytes(Y.n_rows, Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
+                f"lower n_centers={n_centers:,} or the number of features, for instance with "
+                "sklearn.decomposition.PCA or TruncatedSVD",
+            )
+            facts = facts_of(self, Y, d, n_centers, lam)
+            begun = checkpoint.read(facts, Y.mean) if checkpoint else None
+            W = W if begun is None else begun.W
             Z = Y.project(W)
             # Near one another in memory as in space: what a point needs is in the cache.
             places = kdtree.build(Z).order
             Y.reorder(places)
             order, Z = order[places], Z[places]
-            structure = as_structure(self.structure)
-            n_centers = self._resolve_n_centers(len(Z), structure)
-            self._check_memory(
-                Y,
-                working_bytes(len(Z), Y.n_dims, n_centers, W.shape[1], Y.n_jobs),
-                f"lower n_centers={n_centers:,} or the number of features, for instance with "
-                "sklearn.decomposition.PCA or TruncatedSVD",
-            )
-            C = self._starting_centers(Z, n_centers, d, Y, W)
             # One centre per sample: they follow the samples back to where these stood.
-            nodes = np.arange(n_centers) if C is not None else order
-            sigma = self._resolve_sigma(Z, Z if C is None else C)
+            is_own = self.init is None and n_centers == len(Z)
+            nodes = order if is_own else np.arange(n_centers)
+            if begun is not None:
+                C, sigma = begun.C, begun.sigma
+            else:
+                n_drawn = 0 if is_own or self.init is not None else self._n_drawn(n_centers)
+                drawn = candidates(keys[order], Z, n_drawn)
+                C = Z if is_own else self._starting_centers(drawn, len(Z), n_centers, d, Y, W)
+                sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs))
             result = self._run(
                 lambda report: ddrtree(
                     Y,
@@ -264,15 +298,14 @@ class DDRTree(StructureLearner):
                     tol=self.tol,
                     structure=in_order(structure, nodes),
                     callback=report,
+                    saved=None if begun is None else begun.saved,
+                    save=checkpoint.writer(facts, Y.mean, W, sigma) if checkpoint else None,
                 )
             )
-        self.lam_, self.gamma_, self.sigma_ = lam, float(self.gamma), sigma
         along_components = self._set_axes(Y, result.W, d, X.dtype)
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order] = result.Z @ along_components
-        self.centers_ = np.empty((len(result.C), d), dtype=X.dtype)
-        self.centers_[nodes] = result.C @ along_components
-        self._set_tree(result.graph, nodes)
+        self._set_centers(result, nodes, along_components, lam, sigma, X.dtype)
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
         self._remember_rows(samples)
         return self
@@ -280,7 +313,7 @@ class DDRTree(StructureLearner):
     @property
     def assignments_(self) -> Sparse:
         """R for the final points and centres (`prop:R`)."""
-        Z, C = self.embedding_.astype(np.float64), self.centers_.astype(np.float64)
+        Z, C = np.asarray(self.embedding_, dtype=np.float64), self.centers_.astype(np.float64)
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
     def _nodes(self) -> tuple[Floats, Floats]:
@@ -294,34 +327,46 @@ class DDRTree(StructureLearner):
             return check_fixed_graph(structure.n_nodes, self.n_centers, n_samples)
         return resolve_n_centers(self.n_centers, n_samples)
 
-    def _starting_centers(
-        self, Z: Floats, n_centers: int, n_components: int, Y: CentredRows, W: Floats
-    ) -> Floats | None:
-        """Centres in the principal components W; None for one per sample."""
-        if self.init is not None:
-            init = check_init(self.init, self.n_centers, len(Z), n_components)
-            return init @ Y.lift(W) if self.n_components is None else init[:, : Z.shape[1]]
-        if n_centers == len(Z):
-            return None
-        # Along the first component the order of the samples depends neither on how the table
-        # is sorted nor on its units; k-means draws from it by position.
-        order = np.argsort(Z[:, 0], kind="stable")
-        sample = Z[order[:: math.ceil(len(Z) / (SAMPLES_PER_CENTER * n_centers))]]
-        seed = check_random_state(self.random_state)
-        means = KMeans(n_centers, n_init=1, max_iter=100, random_state=seed)
-        with warnings.catch_warnings():
-            # Fewer distinct samples than centres: some centres start, and may stay, together.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return np.asarray(means.fit(sample).cluster_centers_)
+    def _resolve_lam(self, n_samples: int) -> float:
+        return 0.1 * n_samples if isinstance(self.lam, str) else float(self.lam)
 
-    def _resolve_sigma(self, Z: Floats, C: Floats) -> float:
+    def _n_drawn(self, n_centers: int) -> int:
+        """How many samples k-means looks at."""
+        return SAMPLES_PER_CENTER * n_centers
+
+    def _starting_centers(
+        self,
+        drawn: Candidates,
+        n_samples: int,
+        n_centers: int,
+        n_components: int,
+        Y: Any,
+        W: Floats,
+    ) -> Floats:
+        """Centres in the principal components W."""
+        if self.init is not None:
+            init = check_init(self.init, self.n_centers, n_samples, n_components)
+            return init @ Y.lift(W) if self.n_components is None else init[:, : W.shape[1]]
+        seed = check_random_state(self.random_state)
+        return starting_centers(drawn, n_samples, n_centers, seed)
+
+    def _resolve_sigma(self, spread: Callable[[], tuple[float, float]]) -> float:
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
-            spread, directions = spread_around(Z, C, effective_n_jobs(self.n_jobs))
+            squared, directions = spread()
             # Points without any spread leave nothing to tell centres apart by.
-            return spread / max(2.0, directions) or 1.0
+            return squared / max(2.0, directions) or 1.0
         return float(self.sigma)
+
+    def _set_centers(
+        self, result: Any, nodes: Ints, along: Floats, lam: float, sigma: float, dtype: Any
+    ) -> None:
+        """Set the centres, their graph and the numbers of the model."""
+        self.lam_, self.gamma_, self.sigma_ = lam, float(self.gamma), sigma
+        self.centers_ = np.empty((len(result.C), along.shape[1]), dtype=dtype)
+        self.centers_[nodes] = result.C @ along
+        self._set_tree(result.graph, nodes)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Minimiser of a new point's own terms of the objective, W and C staying put.
@@ -343,39 +388,3 @@ class DDRTree(StructureLearner):
             if len(moving) == 0:
                 break
         return Z
-
-
-def spread_around(Z: Floats, C: Floats, n_jobs: int = 1) -> tuple[float, float]:
-    """How far points spread around the centres, and in how many directions.
-
-    First, the mean squared distance to the nearest centre that stands without the point. A
-    centre is the mean of the m points nearest to it; without one of them it would be m/(m−1)
-    times as far from that point. For many points per centre this is the plain mean squared
-    distance to the nearest centre; for one point per centre, to the nearest other point.
-
-    Second, Tr(G)²/Tr(G²) for the covariance G of the differences to the nearest centre, that of
-    another point where every point has its own: D for equal spread in D directions, near 1 if
-    one direction outweighs the others.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.estimators.ddrtree import spread_around
-    >>> points = np.array([[0.0], [1.0], [3.0]])
-    >>> spread_around(points, points)  # (1 + 1 + 4)/3
-    (2.0, 1.0)
-    """
-    distance, index = KDTree(C).query(Z, k=[1, 2], workers=n_jobs)
-    size = np.bincount(index[:, 0], minlength=len(C))[index[:, 0]]
-    factor = np.divide(size, size - 1, out=np.full(len(Z), np.inf), where=size > 1)
-    with np.errstate(invalid="ignore"):
-        own = np.nan_to_num(factor * distance[:, 0], nan=np.inf)
-    spread = float(np.mean(np.minimum(own, distance[:, 1]) ** 2))
-
-    apart = Z - C[index[:, 1 if len(C) == len(Z) else 0]]
-    G = apart @ apart.T if len(apart) < apart.shape[1] else apart.T @ apart
-    trace = float(np.trace(G))
-    if trace == 0:
-        return spread, 1.0
-    G = G / trace  # its squares might overflow
-    return spread, min(1 / float(np.vdot(G, G)), float(Z.shape[1]))

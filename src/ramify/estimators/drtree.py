@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from .. import kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Matrix
-from ..rows import canonical_order, first_alike
+from ..rows import CentredRows, canonical_order, first_alike
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
 from ..structures import as_structure, in_order
@@ -183,7 +183,8 @@ class DRTree(StructureLearner):
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
         with threadpool_limits(limits=1):
-            Y, d, W = self._principal_start(X, order)
+            Y = CentredRows(X, order, effective_n_jobs(self.n_jobs))
+            d, W = self._principal_axes(Y)
             # Equal rows start at equal points: rounding, which differs from row to row in products
             # of matrices, is not to decide which of them comes first.
             Z = Y.project(W)[first_alike(X[order])]

@@ -1,0 +1,161 @@
+"""Checkpoints of a fit of DDRTree: a small file, whatever the number of samples.
+
+Where the points are is not in it: it follows from the data and the steps of all iterations, which
+are small, in one pass.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._typing import Floats
+from ..io import ModelFileError, Unsound, read_state, write_state
+from ..solvers.ddrtree import Axes, Saved, Step
+from ..structures import as_structure
+from ._fields import HUGE, Fields
+
+KIND = "checkpoint of DDRTree"
+# Means and energy of equal data agree that far, however their sums are ordered.
+SAME_RTOL = 1e-9
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What the first iteration started from, and what the next one starts from."""
+
+    W: Floats
+    C: Floats
+    sigma: float
+    saved: Saved
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A file to write after every iteration, and to go on from."""
+
+    path: Path
+    is_resumed: bool
+
+    @classmethod
+    def of(cls, model: Any, resume: bool) -> "Checkpoint | None":
+        """As the parameters of an estimator and its `fit` say."""
+        if model.checkpoint is None:
+            if resume:
+                raise ValueError(
+                    "resume=True needs the file that an earlier fit has written; set "
+                    "checkpoint=PATH, as in that fit."
+                )
+            return None
+        path = Path(model.checkpoint)
+        if path.is_dir() or not path.parent.is_dir():
+            wrong = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+            raise ValueError(
+                f"checkpoint={str(path)!r} {wrong}, but must be the name of a file that can be "
+                "written; choose another."
+            )
+        return cls(path, resume)
+
+    def writer(
+        self, facts: dict[str, Any], mean: Floats, W: Floats, sigma: float
+    ) -> Callable[[Saved], None]:
+        """What writes the file after an iteration, whole or not at all."""
+
+        def write(saved: Saved) -> None:
+            state = {
+                "kind": KIND,
+                "facts": facts,
+                "mean": mean,
+                "W": W,
+                "sigma": sigma,
+                "steps_C": np.array([step.C for step in saved.steps]),
+                "steps_W": np.array([step.W for step in saved.steps]),
+                "steps_A": np.array([step.A for step in saved.steps]),
+                "block": saved.axes.block,
+                "solved": saved.axes.solved,
+                "C": saved.C,
+                "history": np.array(saved.history),
+            }
+            write_state(self.path, state)
+
+        return write
+
+    def read(self, facts: dict[str, Any], mean: Floats) -> Begun | None:
+        """What the file says, if it is of the same fit; None to begin anew."""
+        if not self.is_resumed or not self.path.exists():
+            return None
+        state = read_state(self.path)
+        try:
+            found, found_mean, begun = parse(state)
+        except Unsound as error:
+            raise ModelFileError(
+                f"{self.path} {error}; it cannot be resumed from: delete it and fit anew."
+            ) from error
+        for name, value in facts.items():
+            if not is_same(found.get(name), value):
+                raise ValueError(
+                    f"checkpoint={str(self.path)!r} is of a fit with {name}={found.get(name)}, but "
+                    f"this one has {name}={value}; resume with the same data and parameters, or "
+                    "fit anew without resume=True."
+                )
+        scale = np.sqrt(facts["energy"] / facts["n_samples"]) + np.abs(mean).max()
+        if len(found_mean) != len(mean) or np.abs(found_mean - mean).max() > SAME_RTOL * scale:
+            raise ValueError(
+                f"checkpoint={str(self.path)!r} is of a fit to data with other means; resume with "
+                "the same data, or fit anew without resume=True."
+            )
+        return begun
+
+
+def parse(state: dict[str, Any]) -> tuple[dict[str, Any], Floats, Begun]:
+    """What `Checkpoint.writer` has written, every part of it checked."""
+    fields = Fields(state, "the file")
+    fields.choice("kind", (KIND,))
+    facts = fields.take("facts")
+    if not isinstance(facts, dict):
+        raise Unsound("has no facts")
+    mean = fields.floats("mean", "n_features")
+    W = fields.floats("W", "n_dims", "d")
+    steps = [
+        Step(*arrays)
+        for arrays in zip(
+            fields.floats("steps_C", "n_iter", "n_centers", "d"),
+            fields.floats("steps_W", "n_iter", "n_dims", "d"),
+            fields.floats("steps_A", "n_iter", "n_centers", "d"),
+            strict=True,
+        )
+    ]
+    axes = Axes(
+        fields.floats("block", "n_dims", "n_block"), fields.floats("solved", "n_centers", "n_block")
+    )
+    C = fields.floats("C", "n_centers", "d")
+    history = fields.floats("history", "n_iter").tolist()
+    sigma = fields.number("sigma", 0.0, HUGE)
+    fields.finish()
+    return facts, mean, Begun(W, steps[0].C, sigma, Saved(steps, axes, C, history))
+
+
+def is_same(found: Any, value: Any) -> bool:
+    """Equal, or numbers that differ by rounding."""
+    if isinstance(value, float) and isinstance(found, float):
+        return abs(found - value) <= SAME_RTOL * abs(value)
+    return bool(found == value)
+
+
+def facts_of(model: Any, Y: Any, n_components: int, n_centers: int, lam: float) -> dict[str, Any]:
+    """What the data and the parameters of two runs have to agree in, to be one fit."""
+    structure = as_structure(model.structure)
+    return {
+        "n_samples": int(Y.n_rows),
+        "n_features": int(Y.n_features),
+        "energy": float(Y.energy),
+        "n_components": None if model.n_components is None else int(n_components),
+        "n_centers": int(n_centers),
+        "lam": float(lam),
+        "gamma": float(model.gamma),
+        "sigma": model.sigma if isinstance(model.sigma, str) else float(model.sigma),
+        "assignment": model.assignment,
+        "structure": type(structure).__name__,
+    }
