@@ -46,7 +46,8 @@ class Table:
     Attributes
     ----------
     X : ndarray of float64 or scipy.sparse.csr_array, shape (n_samples, n_features)
-        The measurements; NaN is a missing value.
+        The measurements; NaN is a missing value. Of a table that was read lazily, a Dask array
+        of such chunks.
     features : list of str
         Names of the columns of X, without repeats.
     samples : list of str
@@ -93,10 +94,11 @@ def make_table(
 ) -> Table:
     """A table of float64 from a matrix with or without names, once everything fits together.
 
-    Missing names are numbers that count from 0.
+    Missing names are numbers that count from 0. The values of a Dask array are not looked at, but
+    for columns that are excluded.
     """
     pandas = pandas_for_tables()
-    X = as_floats(X, source)
+    X = X if is_lazy(X) else as_floats(X, source)
     samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
     features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
@@ -122,9 +124,29 @@ def make_table(
             f"{source} has no numeric column left to learn from; "
             "give it one, or exclude fewer columns."
         )
-    check_no_infinity(X, features, samples, source)
+    if not is_lazy(X):
+        check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
     return Table(X, features, samples, annotations, source)
+
+
+def is_lazy(X: Any) -> bool:
+    """Whether X is a Dask array, whose values are elsewhere."""
+    return hasattr(X, "__dask_graph__")
+
+
+def dense_columns(X: Any, columns: Sequence[int]) -> Any:
+    """Some columns of a matrix as an array in memory; of a Dask array, nothing else is gathered."""
+    if is_lazy(X):
+        return X.map_blocks(
+            dense_columns,
+            columns=columns,
+            dtype=np.float64,
+            chunks=(X.chunks[0], (len(columns),)),
+            meta=np.empty((0, 0)),
+        ).compute()
+    values = X[:, columns]
+    return values.toarray() if sparse.issparse(values) else values
 
 
 def numbered(count: int) -> list[str]:
@@ -142,16 +164,22 @@ def as_floats(X: Matrix, source: str) -> Matrix:
         csr.sum_duplicates()
         return csr.astype(np.float64, copy=False)
     X = np.asarray(X)
-    if X.ndim != 2:
+    check_matrix(X, source)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def check_matrix(array: Any, source: str) -> None:
+    """Two dimensions of real numbers, of an array in memory or in a file."""
+    if len(array.shape) != 2:
         raise InputError(
-            f"{source} holds an array of shape {X.shape}, but a table has two dimensions, "
+            f"{source} holds an array of shape {array.shape}, but a table has two dimensions, "
             "samples by features; reshape it."
         )
-    if X.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biuf":
         raise InputError(
-            f"{source} holds values of type {X.dtype}, which are not real numbers; convert them."
+            f"{source} holds values of type {array.dtype}, which are not real numbers; convert "
+            "them."
         )
-    return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def check_indices(X: Any, source: str) -> None:
@@ -276,10 +304,8 @@ def move_to_annotations(
     if not out:
         return X, features, annotations
     kept = [j for j, name in enumerate(features) if name not in moved]
-    values = X[:, out]
-    values = values.toarray() if sparse.issparse(values) else values
     frame = pandas_for_tables().DataFrame(
-        values, columns=[features[j] for j in out], index=annotations.index
+        dense_columns(X, out), columns=[features[j] for j in out], index=annotations.index
     )
     # A gene may be called as a column of obs, which is then the one that is meant.
     clash = [name for name in frame.columns if name in annotations.columns]

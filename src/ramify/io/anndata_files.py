@@ -72,7 +72,8 @@ def check_sparse(values: Any, what: str) -> None:
 
 def is_zarr(path: Path) -> bool:
     """Whether a folder is in zarr format, by its content."""
-    return path.is_dir() and any((path / name).is_file() for name in (".zgroup", "zarr.json"))
+    names = (".zgroup", ".zarray", "zarr.json")
+    return path.is_dir() and any((path / name).is_file() for name in names)
 
 
 @contextmanager
@@ -146,46 +147,63 @@ def read_anndata_table(
     layer: str | None = None,
 ) -> Table:
     """A table of X, of a layer or of a representation; only these, obs and names are read."""
-    if use_rep is not None and layer is not None:
-        raise InputError(
-            f"use_rep={use_rep!r} and layer={layer!r} both say what to read; leave one out."
-        )
     with opened(path) as root:
         if hasattr(root["obs"], "keys") and hasattr(root["var"], "keys"):
             read = import_extra("anndata", "reading AnnData", "anndata").io.read_elem
             obs = read(root["obs"])
-            X, features = _read_parts(root, read, path, use_rep, layer)
         else:
             # Written before AnnData 0.7, in a format that only it should know.
             adata = read_anndata(path)
             obs, root = adata.obs, {"X": adata.X, "obsm": adata.obsm, "layers": adata.layers}
             root["var"] = adata.var
-            X, features = _read_parts(root, lambda part: part, path, use_rep, layer)
+
+            def read(part: Any) -> Any:
+                return part
+
+        _, part, names = find_part(root, read, path, use_rep, layer)
+        X = read(part)
+    if X is None:
+        raise InputError(f"{path} has an empty X; read a layer or a representation instead.")
+    if names is None:
+        # Of a representation; one that is a data frame has names of its own.
+        names = unique_names(X.columns) if hasattr(X, "columns") else columns_of(use_rep, X)
+        X = X.to_numpy() if hasattr(X, "columns") else X
     annotations = obs.set_axis([str(name) for name in obs.columns], axis=1)
-    return make_table(X, features, obs.index, annotations, str(path), exclude=exclude, id=id)
+    return make_table(X, names, obs.index, annotations, str(path), exclude=exclude, id=id)
 
 
-def _read_parts(
+def columns_of(use_rep: str | None, X: Any) -> list[str]:
+    """Names for the columns of a representation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.io.anndata_files import columns_of
+    >>> columns_of("X_pca", np.zeros((4, 2)))
+    ['X_pca1', 'X_pca2']
+    """
+    return [f"{use_rep}{j + 1}" for j in range(np.shape(X)[1])]
+
+
+def find_part(
     root: Any, read: Any, path: Path, use_rep: str | None, layer: str | None
-) -> tuple[Any, list[str]]:
-    """The matrix and the names of its columns."""
+) -> tuple[str, Any, list[str] | None]:
+    """Where the matrix is, what is there, and the names of its columns if var has them."""
+    if use_rep is not None and layer is not None:
+        raise InputError(
+            f"use_rep={use_rep!r} and layer={layer!r} both say what to read; leave one out."
+        )
     if use_rep is not None and use_rep != "X":
         found = sorted(root["obsm"]) if "obsm" in root else []
         check_known([use_rep], found, str(path), "representation")
-        X = read(root["obsm"][use_rep])
-        if hasattr(X, "columns"):
-            return X.to_numpy(), unique_names(X.columns)
-        return X, [f"{use_rep}{j + 1}" for j in range(np.shape(X)[1])]
+        return f"obsm/{use_rep}", root["obsm"][use_rep], None
     names = unique_names(read(root["var"]).index)
     if layer is not None:
         found = sorted(root["layers"]) if "layers" in root else []
         check_known([layer], found, str(path), "layer")
-        return read(root["layers"][layer]), names
+        return f"layers/{layer}", root["layers"][layer], names
     if "X" not in root or root["X"] is None:
         others = [f"layer {key!r}" for key in sorted(root.get("layers", ()))]
         others += [f"use_rep {key!r}" for key in sorted(root.get("obsm", ()))]
         raise InputError(f"{path} has no X; read {', '.join(others) or 'another file'} instead.")
-    X = read(root["X"])
-    if X is None:
-        raise InputError(f"{path} has an empty X; read a layer or a representation instead.")
-    return X, names
+    return "X", root["X"], names

@@ -1,4 +1,4 @@
-"""NumPy's files and Parquet."""
+"""NumPy's files."""
 
 import zipfile
 import zlib
@@ -11,39 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import import_extra
 from ._table import InputError, Table, check_stored, make_table, pandas_for_tables
-from .frames import table_from_frame
-
-
-def read_parquet(
-    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
-) -> Table:
-    """Read a Parquet file; what is a number there is a feature."""
-    pandas_for_tables()
-    arrow = import_extra("pyarrow", "reading Parquet", "cli")
-    parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
-    try:
-        columns = parquet.ParquetFile(path).read()
-        for j, field in enumerate(columns.schema):
-            if arrow.types.is_decimal(field.type):
-                columns = columns.set_column(j, field.name, columns[j].cast(arrow.float64()))
-        frame = with_index_as_columns(columns.to_pandas())
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).split("\n")[0].rstrip(". ")
-        raise InputError(
-            f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
-            "format: write it again."
-        ) from error
-    return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
-
-
-def with_index_as_columns(frame: Any) -> Any:
-    """The frame with its index in front, unless that only counts the rows."""
-    if isinstance(frame.index, pandas_for_tables().RangeIndex):
-        return frame
-    names = ["" if name is None else str(name) for name in frame.index.names]
-    return frame.reset_index(names=names)
 
 
 def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,18 +69,63 @@ def table_from_frame(
     `typed` says that the file declares types, so that digits stored as text are text on purpose.
     """
     frame.columns = [str(name) for name in frame.columns]
-    check_unique(list(frame.columns), f"column names of {source}", "rename them")
-    check_known([*exclude, *([] if id is None else [id])], list(frame.columns), source)
-    id = default_id(frame) if id is None else id
-    samples = None if id is None else id_names(frame.pop(id), id, source)
-    left_out = set(exclude) if features is None else set(frame.columns) - set(features)
-    if samples is None and features is None and has_names_first(frame):
-        left_out.add(frame.columns[0])  # of several rows each, such as visits of a patient
+    sorted_ = sort_columns(
+        frame, list(frame.columns), source, id=id, exclude=exclude, features=features, typed=typed
+    )
+    found, converted = sorted_.features, sorted_.converted
+    # All at once: a table of genes has too many columns to look at each.
+    plain = [name for name in found if name not in converted]
+    X = frame[plain].to_numpy(dtype=np.float64)
+    if converted:
+        joined = np.empty((len(frame), len(found)))
+        position = {name: j for j, name in enumerate(found)}
+        joined[:, [position[name] for name in plain]] = X
+        for name, numbers in converted.items():
+            joined[:, position[name]] = numbers
+        X = joined
+    return make_table(X, found, sorted_.samples, sorted_.annotations, source)
+
+
+class Sorted(NamedTuple):
+    """What the columns of a table are."""
+
+    samples: list[str] | None
+    features: list[str]
+    converted: dict[str, Any]  # features that are not numbers in the file, as such
+    annotations: Any
+
+
+def sort_columns(
+    frame: Any,
+    names: Sequence[str],
+    source: str,
+    *,
+    id: str | None,
+    exclude: Sequence[str],
+    features: Sequence[str] | None,
+    typed: bool,
+) -> Sorted:
+    """Which columns name the samples, are features or are annotations.
+
+    `names` are all columns in their order; those that the frame lacks are numbers, and have not
+    been read.
+    """
+    check_unique(names, f"column names of {source}", "rename them")
+    check_known([*exclude, *([] if id is None else [id])], names, source)
+    first = frame[[name for name in names[:1] if name in frame]]
+    id = default_id(first) if id is None else id
+    samples = None if id is None else id_names(frame[id], id, source)
+    names = [name for name in names if name != id]
+    left_out = set(exclude) if features is None else set(names) - set(features)
+    if samples is None and features is None and has_names_first(first):
+        left_out.add(names[0])  # of several rows each, such as visits of a patient
     found: list[str] = []
     annotations: list[str] = []
     converted: dict[str, Any] = {}
     kept: dict[str, Any] = {}
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+    for name in names:
+        dtype = dtypes.get(name, np.dtype(np.float64))
         if name in left_out:
             annotations.append(name)
             if name in exclude:
@@ -99,17 +144,7 @@ def table_from_frame(
             "annotations or excluded; write measurements as plain numbers, separate them by "
             "commas, semicolons or tabs, or exclude fewer."
         )
-    # All at once: a table of genes has too many columns to look at each.
-    plain = [name for name in found if name not in converted]
-    X = frame[plain].to_numpy(dtype=np.float64)
-    if converted:
-        joined = np.empty((len(frame), len(found)))
-        position = {name: j for j, name in enumerate(found)}
-        joined[:, [position[name] for name in plain]] = X
-        for name, numbers in converted.items():
-            joined[:, position[name]] = numbers
-        X = joined
-    return make_table(X, found, samples, frame[annotations].assign(**kept), source)
+    return Sorted(samples, found, converted, frame[annotations].assign(**kept))
 
 
 def is_unnamed(name: str) -> bool:

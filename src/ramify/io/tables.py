@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ._table import InputError, Table, check_path, keep_features
+from ._table import InputError, Table, check_path, is_lazy, keep_features
 from .anndata_files import is_zarr, read_anndata_table
-from .binary_tables import read_npy, read_npz, read_parquet
+from .binary_tables import read_npy, read_npz
+from .lazy import LAZY
 from .matrix_market import read_matrix_market
+from .parquet import is_parquet_folder, read_parquet
 from .text_tables import read_text_table
+from .zarr_arrays import is_zarr_array, read_zarr_array
 
 READERS: dict[str, Callable[..., Table]] = {
     ".csv": read_text_table,
@@ -40,6 +44,7 @@ def read_table(
     features: Sequence[str] | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
+    lazy: bool = False,
 ) -> Table:
     r"""Read samples by features from a file, whose name tells the format.
 
@@ -47,7 +52,8 @@ def read_table(
     ----------
     path : path
         A file that ends in .csv, .tsv or .txt (each also .gz), .parquet, .npy, .npz, .mtx or
-        .mtx.gz, or .h5ad; a folder of 10x Genomics; an AnnData folder .zarr.
+        .mtx.gz, or .h5ad; a folder of 10x Genomics, or of Parquet files; a folder in zarr format,
+        of AnnData or of one array.
     id : str, default=None
         The column (for AnnData: of obs) with the names of the samples. By default the first
         column of a text or Parquet file, if it has no name or one like "id", "sample", "cell",
@@ -63,6 +69,12 @@ def read_table(
         For AnnData: the representation in obsm to read in place of X, such as "X_pca".
     layer : str, default=None
         For AnnData: the layer to read in place of X.
+    lazy : bool, default=False
+        Leave the values where they are: X is a Dask array, whose chunks are read when they are
+        needed, by the workers if there is a cluster. For zarr, .h5ad, Parquet and .npy. A chunk is
+        as many stored chunks as Dask's setting ``array.chunk-size`` (128 MiB) allows. Names,
+        annotations, and what ``exclude`` names, are read into memory; infinite values are found
+        by the fit.
 
     Returns
     -------
@@ -90,9 +102,18 @@ def read_table(
     path = check_path(path)
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
     reader = find_reader(path, use_rep, layer)
-    if reader in FRAMES:
+    is_frame, is_anndata = reader in FRAMES, reader is read_anndata_table
+    if lazy:
+        if reader not in LAZY:
+            raise InputError(
+                f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
+                "or zarr, or read it into memory (without lazy; on the command line, without "
+                "--scheduler)."
+            )
+        reader = LAZY[reader]
+    if is_frame:
         return reader(path, id=id, exclude=exclude, features=features)
-    if reader is read_anndata_table:
+    if is_anndata:
         table = reader(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
     else:
         table = reader(path, id=id, exclude=exclude)
@@ -101,7 +122,8 @@ def read_table(
 
 def find_reader(path: Path, use_rep: str | None, layer: str | None) -> Callable[..., Table]:
     """What reads a file of this name."""
-    if path.name.lower().endswith(ANNDATA) or is_zarr(path):
+    is_array = path.is_dir() and is_zarr_array(path)
+    if not is_array and (path.name.lower().endswith(ANNDATA) or is_zarr(path)):
         return read_anndata_table
     for name, value in (("use_rep", use_rep), ("layer", layer)):
         if value is not None:
@@ -109,14 +131,16 @@ def find_reader(path: Path, use_rep: str | None, layer: str | None) -> Callable[
                 f"{name}={value!r} is for AnnData files (.h5ad, .zarr), but {path} is none; "
                 f"leave {name} out."
             )
+    if is_array:
+        return read_zarr_array
     if path.is_dir():
-        return read_matrix_market
+        return read_parquet if is_parquet_folder(path) else read_matrix_market
     for suffix, reader in READERS.items():
         if path.name.lower().endswith(suffix):
             return reader
     raise InputError(
         f"the name of {path} tells no known format; it must end in "
-        f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics."
+        f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics or of Parquet files."
     )
 
 
@@ -132,13 +156,25 @@ def missing_by_column(table: Table) -> dict[str, int]:
     >>> missing_by_column(read_table(path))
     {'crp': 2, 'hb': 1}
     """
-    if sparse.issparse(table.X):
-        columns = table.X.indices[np.isnan(table.X.data)]
-        counts = np.bincount(columns, minlength=table.X.shape[1])
-    else:
-        counts = np.isnan(table.X).sum(axis=0)
+    counts = count_missing(table.X)
     order = np.argsort(-counts, kind="stable")
     return {table.features[j]: int(counts[j]) for j in order if counts[j]}
+
+
+def count_missing(X: Any) -> Any:
+    """Missing values by column; those of a Dask array are counted chunk by chunk."""
+    if is_lazy(X):
+        n_chunks = len(X.chunks[0])
+        counts = X.map_blocks(
+            lambda rows: count_missing(rows)[None],
+            dtype=np.int64,
+            chunks=((1,) * n_chunks, X.chunks[1]),
+            meta=np.empty((0, 0), dtype=np.int64),
+        )
+        return counts.sum(axis=0).compute()
+    if sparse.issparse(X):
+        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    return np.isnan(X).sum(axis=0)
 
 
 def missing_message(missing: Mapping[str, int], n_samples: int, source: str, remedy: str) -> str:

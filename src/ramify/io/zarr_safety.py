@@ -106,14 +106,19 @@ def check_sizes(group: Any, path: Path) -> None:
         name = Path(folder).relative_to(path).as_posix()
         if name == "." or not hasattr(group[name], "dtype"):
             continue
-        array = group[name]
-        itemsize = array.dtype.itemsize or 1
-        shape = max(array.shape, array.chunks, key=lambda shape: unstored_bytes(shape, 1, 0))
-        stored = sum(entry.stat().st_size for entry in Path(folder).rglob("*") if entry.is_file())
-        unstored += unstored_bytes(shape, itemsize, stored)
+        unstored += check_array(group[name], Path(folder), path)
         if unstored > UNSTORED_BYTES:
-            check_stored(shape, itemsize, stored, f"{name} in {path}")
             refuse(path, Path(folder), "and others declare far more values than are stored")
+
+
+def check_array(array: Any, folder: Path, path: Path) -> int:
+    """Refuse an array that declares far more than lies in its folder; the bytes that it lacks."""
+    itemsize = array.dtype.itemsize or 1
+    shape = max(array.shape, array.chunks, key=lambda shape: unstored_bytes(shape, 1, 0))
+    stored = sum(entry.stat().st_size for entry in folder.rglob("*") if entry.is_file())
+    name = folder.relative_to(path).as_posix()
+    check_stored(shape, itemsize, stored, str(path) if name == "." else f"{name} in {path}")
+    return unstored_bytes(shape, itemsize, stored)
 
 
 def refuse(path: Path, entry: Path, why: str) -> None:
