@@ -345,7 +345,10 @@ class StructureLearner(
 
         Per sample the file takes 8 bytes, a row of ``embedding_`` and the edges of the graph.
         `SPL` places a new sample by the training samples nearest to it, and a kernel is evaluated
-        with the training samples: these files hold the training data in any case.
+        with the training samples: these files hold the training data in any case. The points of
+        a `DDRTree` fitted to a Dask array stay with the workers: the loaded model places samples,
+        and its ``embedding_`` and ``labels_`` have no rows; write them with ``to_zarr``, or set
+        ``model.embedding_ = model.embedding_.compute()`` first.
 
         Parameters
         ----------

@@ -17,6 +17,10 @@ HUGE = 1e154
 MAX_COLUMNS = 2**27
 
 
+# Graphs and sparse matrices, and what a fit to a Dask array does not bring back from the workers.
+MAY_BE_EMPTY = ("n_edges", "n_stored", "n_known", "n_placed")
+
+
 class Fields:
     """A dictionary from a file. What is taken has the type, shape and range that it must have.
 
@@ -156,9 +160,8 @@ class Fields:
         fits = len(found) == len(shape) and all(
             w in (None, f) for w, f in zip(wanted, found, strict=True)
         )
-        # Graphs and sparse matrices may be empty; nothing else may.
         fits = fits and all(
-            f > 0 or size in ("n_edges", "n_stored") for f, size in zip(found, shape, strict=True)
+            f > 0 or size in MAY_BE_EMPTY for f, size in zip(found, shape, strict=True)
         )
         if not fits:
             sizes = ["any" if size is None else str(size) for size in wanted]

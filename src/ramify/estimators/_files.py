@@ -16,6 +16,7 @@ from .. import kdtree
 from .._compat import effective_n_jobs, fitted_rows, output_container
 from .._typing import Floats, Ints, Matrix, Sparse
 from .._validation import check_samples
+from ..chunks import is_chunked
 from ..graph import adjacency
 from ..io import Unsound
 from ..memory import check_memory
@@ -133,7 +134,8 @@ def shared_state(model: StructureLearner) -> dict[str, Any]:
     keys = np.empty_like(model._known_keys)
     keys[model._known_rows] = model._known_keys
     state = {
-        "embedding_": model.embedding_,
+        # The points of a Dask array stay with the workers.
+        "embedding_": without_rows(model.embedding_),
         "mean_": model.mean_,
         "row_keys": keys,
         "n_iter_": model.n_iter_,
@@ -147,6 +149,13 @@ def shared_state(model: StructureLearner) -> dict[str, Any]:
     return state
 
 
+def without_rows(embedding: Any) -> Floats:
+    """An embedding as it is, or none of the rows of a Dask array."""
+    if is_chunked(embedding):
+        return np.empty((0, embedding.shape[1]), dtype=embedding.dtype)
+    return np.asarray(embedding)
+
+
 def size_names(model: Any) -> tuple[str, str]:
     """What the columns of the data, and those of the embedding, are as many as."""
     columns = "n_features" if model.kernel is None else "n_samples"
@@ -158,9 +167,12 @@ def restore_shared(model: Any, fitted: Fields) -> None:
     columns, dims = size_names(model)
     if isinstance(model.n_components, Integral):
         fitted.sizes["n_components"] = int(model.n_components)
-    model.embedding_ = fitted.floats("embedding_", "n_samples", dims)
-    if len(model.embedding_) < 2:
-        raise Unsound("has an embedding_ of one sample but it must have two or more")
+    model.embedding_ = fitted.floats("embedding_", "n_placed", dims)
+    n_placed = fitted.sizes["n_placed"]
+    if n_placed or not isinstance(model, DDRTree):
+        fitted.sizes["n_samples"] = n_placed
+        if n_placed < 2:
+            raise Unsound(f"has an embedding_ of {n_placed} sample(s) but it must have two or more")
     model.mean_ = fitted.floats("mean_", columns)
     if model.n_components is None:
         size = len(model.mean_)
@@ -174,7 +186,10 @@ def restore_shared(model: Any, fitted: Fields) -> None:
         model._kernel_samples = fitted.matrix("kernel_samples", "n_samples", "n_features")
     n_features = "n_samples" if model._is_precomputed else "n_features"
     model.n_features_in_ = fitted.sizes[n_features]
-    model._set_keys(fitted.keys("row_keys", "n_samples"))
+    model._set_keys(fitted.keys("row_keys", "n_known"))
+    n_known = fitted.sizes["n_known"]
+    if (n_known and n_known != n_placed) or (not n_known and not isinstance(model, DDRTree)):
+        raise Unsound(f"has {n_known} row_keys for an embedding_ of {n_placed} samples")
     model.n_iter_ = fitted.count("n_iter_", 0)
     model.converged_ = fitted.flag("converged_")
     model.objective_history_ = fitted.doubles("objective_history_", "n_values")

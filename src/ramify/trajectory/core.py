@@ -209,7 +209,13 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         check_learner(model)
         check_is_fitted(model)
         nodes, edges, scale = graph_of_model(model, structure)
-        samples, labels = check_points(model.embedding_ if points is None else points, nodes, names)
+        points = model.embedding_ if points is None else points
+        if points is model.embedding_ and len(points) == 0:
+            raise ValueError(
+                f"the {type(model).__name__} was fitted to a Dask array and does not have its "
+                "points; pass points=model.transform(X)."
+            )
+        samples, labels = check_points(points, nodes, names)
         self = cls.__new__(cls)
         sigma = float(getattr(model, "sigma_", 0.0))
         self._samples = Samples(samples * scale, labels, sigma, scale, check_n_jobs(n_jobs))

@@ -1,0 +1,64 @@
+"""Model files of a DDRTree that was fitted to a Dask array."""
+
+import dask.array as da
+import numpy as np
+import pytest
+
+import ramify
+from ramify import DDRTree
+from ramify.io import ModelFileError, read_state, write_state
+from ramify.trajectory import Trajectory
+
+from ..conftest import branching
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X = branching(300, 6)  # simulated
+    return X, DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))
+
+
+def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
+    X, model = fitted
+    model.save(tmp_path / "tree.ramify")
+    loaded = ramify.load(tmp_path / "tree.ramify")
+    assert loaded.embedding_.shape == (0, 2)
+    assert loaded.labels_.shape == (0,)
+    np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
+    with pytest.raises(ValueError, match=r"does not have its points; pass points=model.transform"):
+        Trajectory.from_estimator(loaded)
+    assert len(Trajectory.from_estimator(loaded, points=loaded.transform(X)).pseudotime_) == 300
+
+
+def test_points_that_were_fetched_are_kept(fitted, tmp_path):
+    X, _ = fitted
+    model = DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))
+    model.embedding_ = model.embedding_.compute()
+    model.save(tmp_path / "tree.ramify")
+    loaded = ramify.load(tmp_path / "tree.ramify")
+    np.testing.assert_array_equal(loaded.embedding_, model.embedding_)
+    np.testing.assert_array_equal(loaded.labels_, model.labels_.compute())
+
+
+@pytest.mark.parametrize(
+    ("n_points", "n_keys", "says"),
+    [(0, 3, "3 row_keys"), (300, 7, "7 row_keys"), (1, 0, "two or more")],
+)
+def test_numbers_that_cannot_be_are_refused(fitted, tmp_path, n_points, n_keys, says):
+    _, model = fitted
+    path = tmp_path / "tree.ramify"
+    model.save(path)
+    state = read_state(path)
+    state["fitted"]["embedding_"] = np.zeros((n_points, 2))
+    state["fitted"]["row_keys"] = np.zeros(n_keys, dtype=np.uint64)
+    write_state(path, state)
+    with pytest.raises(ModelFileError, match=says):
+        ramify.load(path)
+
+
+def test_a_trajectory_takes_the_points_from_the_workers(fitted):
+    X, model = fitted
+    in_memory = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
+    np.testing.assert_allclose(
+        Trajectory.from_estimator(model).pseudotime_, in_memory.pseudotime_, atol=1e-6
+    )
