@@ -12,19 +12,18 @@ from threadpoolctl import threadpool_limits
 from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._typing import Floats, Matrix
 from .._validation import check_finite, check_not_huge, check_numbers, remedies
-from ..estimators._base import all_or_nothing
+from ..chunks import is_chunked
+from ..estimators._base import all_or_nothing, dask_as_it_is
 from ..memory import check_memory
+from .chunked import as_given, check_can_learn, check_can_repeat, learn_steps, repeat_lazily
 from .covariates import check_covariates
 from .given import canonical, check_none_missing, columns_by_name
 from .ranks import NormalScores
 from .residuals import Residuals
+from .rowwise import BLOCK, DENSE, in_double, repeat_steps
 from .states import read_learned, read_parameters, to_state
 from .steps import Axes, Logarithms, Medians, Scales
 
-# Rows that are worked on at a time, in double precision.
-BLOCK = 8192
-# Steps whose result is dense whatever they are given.
-DENSE = {"rank_normalize", "adjust"}
 DROP = "drop such rows, from the covariates too (ramify.preparation.complete_rows marks the others)"
 
 
@@ -47,6 +46,12 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     columns of a DataFrame are found by their names: their order does not matter and further
     columns are ignored. Sparse data stay sparse but for rank_normalize, adjust and pca, which make
     them dense.
+
+    Dask arrays, also of sparse blocks, and Dask DataFrames are prepared by log1p, standardize and
+    pca: `fit` passes over the chunks, `transform` gives a lazy Dask array in chunks of the same
+    rows. In between nothing of the size of the data is kept; if reading them is slow and they fit
+    into the memory of the workers, ``X.persist()`` them before. What was fitted on a part in memory
+    transforms Dask arrays, and the other way round.
 
     Parameters
     ----------
@@ -74,9 +79,11 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         centred, which makes no difference to a fit: the estimators centre them.
     pca : int or None, default=None
         The number of principal components, at most min(n_samples, n_features). The entry of
-        largest size of each axis is positive.
+        largest size of each axis is positive. The axes of a Dask array of more than 2,048 features
+        are found by iteration from random directions, in at most 12 further passes.
     random_state : int, RandomState or None, default=None
-        Accepted for uniformity; nothing here is random.
+        Where the iteration for pca on Dask arrays of more than 2,048 features starts. Nothing else
+        is random.
 
     Attributes
     ----------
@@ -144,7 +151,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, or Dask array or DataFrame
+            Of shape (n_samples, n_features).
         y : ignored
         covariates : DataFrame, dict of columns, or None, default=None
             One value per row of X, in the same order, of each covariate in ``adjust``; other
@@ -161,6 +169,9 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         array([1.])
         """
         self._check_parameters()
+        if is_chunked(X):
+            self._learn_from_chunks(X)
+            return self
         with remedies():
             table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=True, skip_check_array=True)
@@ -197,19 +208,40 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.pca is not None:
             self.steps_["pca"] = Axes.fit(table, int(self.pca))
 
+    @all_or_nothing
+    def _learn_from_chunks(self, X: Any) -> Any:
+        """Set `steps_` from a Dask array or DataFrame, and return it as the array that it is."""
+        self._check_parameters()
+        check_can_learn(self)
+        X = as_given(self, X, reset=True)
+        with threadpool_limits(limits=1):
+            self.steps_ = learn_steps(
+                X,
+                log1p=self.log1p,
+                standardize=self.standardize,
+                pca=None if self.pca is None else int(self.pca),
+                random_state=self.random_state,
+                names=self._names,
+            )
+        return X
+
     def transform(self, X: Any, *, covariates: Any = None) -> Matrix:
         """Repeat the steps on new data, row by row.
 
         Parameters
         ----------
-        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
-            The columns of a DataFrame are found by their names if those of `fit` had any.
+        X : array-like, DataFrame, sparse matrix, or Dask array or DataFrame
+            Of shape (n_samples, n_features). The columns of a DataFrame are found by their names if
+            those of `fit` had any.
         covariates : DataFrame, dict of columns, or None, default=None
             As in `fit`; a level that was not there is an error.
 
         Returns
         -------
         X_new : array or sparse matrix of shape (n_samples, n_features or pca)
+            For a Dask array or DataFrame a lazy Dask array, in chunks of the same rows; nothing is
+            computed but the number of rows of a DataFrame. What is wrong with a chunk is told when
+            it is computed. `set_output` does not apply to it.
 
         Examples
         --------
@@ -220,12 +252,15 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         index = getattr(X, "index", None)
         X = columns_by_name(X, self._names)
+        if is_chunked(X):
+            check_can_repeat(self.steps_)
+            return repeat_lazily(self.steps_, as_given(self, X, reset=False), self._names)
         with remedies():
             table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=False, skip_check_array=True)
         table = self._known(table)
         n_rows = table.shape[0]
-        Z = np.empty((n_rows, 0))
+        Z = None
         if "adjust" in self.steps_:
             residuals = self.steps_["adjust"]
             check_covariates(covariates, residuals.names, n_rows, index)
@@ -233,22 +268,22 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if "pca" not in self.steps_:
             for name in DENSE & self.steps_.keys():
                 self._check_memory(table, name)
-        blocks = [slice(start, start + BLOCK) for start in range(0, n_rows, BLOCK)]
-        done = [self._prepared(table[rows], Z[rows]).astype(table.dtype) for rows in blocks]
-        return sparse.vstack(done, format="csr") if sparse.issparse(done[0]) else np.vstack(done)
+        return repeat_steps(self.steps_, table, Z, BLOCK)
 
     def fit_transform(self, X: Any, y: Any = None, *, covariates: Any = None) -> Matrix:
         """Learn the steps from X, and repeat them on it.
 
         Parameters
         ----------
-        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+        X : array-like, DataFrame, sparse matrix, or Dask array or DataFrame
+            Of shape (n_samples, n_features).
         y : ignored
         covariates : DataFrame, dict of columns, or None, default=None
 
         Returns
         -------
         X_new : array or sparse matrix of shape (n_samples, n_features or pca)
+            For a Dask array or DataFrame a lazy Dask array, as in `transform`.
 
         Examples
         --------
@@ -256,6 +291,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         >>> Preparation(impute="median").fit_transform([[1.0], [None], [3.0], [7.0]]).ravel()
         array([1., 3., 3., 7.])
         """
+        if is_chunked(X):
+            # The rows of a DataFrame are counted only once.
+            X = self._learn_from_chunks(X)
+            return repeat_lazily(self.steps_, X, self._names)
         return self.fit(X, covariates=covariates).transform(X, covariates=covariates)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -352,18 +391,6 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.steps_["log1p"].check(X, self._names)
         return X
 
-    def _prepared(self, X: Matrix, Z: Floats) -> Matrix:
-        """Some rows after all steps, and after `_known`, which fills gaps."""
-        X = in_double(X)
-        for name, step in self.steps_.items():
-            if name in DENSE and sparse.issparse(X):
-                X = X.toarray()
-            if name == "adjust":
-                X = step.apply(X, Z)
-            elif name != "impute":
-                X = step.apply(X)
-        return X
-
     def _dense(self, X: Matrix, name: str) -> Floats:
         self._check_memory(X, name)
         return X.toarray() if sparse.issparse(X) else X
@@ -386,14 +413,6 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return tags
 
 
-def in_double(X: Matrix) -> Matrix:
-    """In double precision and row after row: how sums are rounded depends on the order in memory.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ramify.preparation.core import in_double
-    >>> in_double(np.ones((2, 3), dtype=np.float32, order="F")).flags.c_contiguous
-    True
-    """
-    return X.astype(np.float64) if sparse.issparse(X) else X.astype(np.float64, order="C")
+# After the class: scikit-learn wraps its methods when it is made.
+for _name in ("transform", "fit_transform"):
+    setattr(Preparation, _name, dask_as_it_is(getattr(Preparation, _name)))

@@ -40,7 +40,7 @@ def to_state(preparation: "Preparation") -> dict[str, Any]:
             "adjust": None if adjust is None else [str(name) for name in adjust],
             "standardize": bool(preparation.standardize),
             "pca": None if pca is None else int(pca),
-            # A generator of random numbers has no place in a file, and nothing here is random.
+            # A generator of random numbers has no place in a file; what it decided is learned.
             "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
         },
         "n_features": int(preparation.n_features_in_),

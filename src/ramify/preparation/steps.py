@@ -111,10 +111,7 @@ class Scales(NamedTuple):
     @classmethod
     def fit(cls, X: Matrix) -> "Scales":
         """Means and standard deviations."""
-        low, high = (
-            np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme).ravel()
-            for extreme in (X.min(axis=0), X.max(axis=0))
-        )
+        low, high = extremes(X)
         # In units of the largest value, so that no square can vanish.
         unit = np.maximum(-low, high)
         unit[unit == 0] = 1.0
@@ -161,11 +158,7 @@ class Axes(NamedTuple):
     @classmethod
     def fit(cls, X: Matrix, n_components: int) -> "Axes":
         """The axes of largest variance."""
-        if n_components > min(X.shape):
-            raise ValueError(
-                f"pca={n_components} must be at most min(n_samples, n_features)={min(X.shape)} "
-                f"(n_samples={X.shape[0]}, n_features={X.shape[1]}); lower pca."
-            )
+        check_n_axes(n_components, X.shape)
         Y = CentredRows(X)
         W = complete_basis(Y.lift(leading_axes(Y, n_components)), n_components)
         W = W * column_signs(W)
@@ -179,6 +172,32 @@ class Axes(NamedTuple):
         if sparse.issparse(X):
             return np.asarray(X @ W - self.mean @ W)
         return centred_product(X, self.mean, W)
+
+
+def extremes(X: Matrix) -> tuple[Floats, Floats]:
+    """The smallest and the largest value of each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import extremes
+    >>> extremes(np.array([[1.0, 5.0], [2.0, 4.0]]))
+    (array([1., 4.]), array([2., 5.]))
+    """
+    low, high = (
+        np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme).ravel()
+        for extreme in (X.min(axis=0), X.max(axis=0))
+    )
+    return low, high
+
+
+def check_n_axes(n_components: int, shape: tuple[int, int]) -> None:
+    """There are at most as many axes as samples and as features."""
+    if n_components > min(shape):
+        raise ValueError(
+            f"pca={n_components} must be at most min(n_samples, n_features)={min(shape)} "
+            f"(n_samples={shape[0]}, n_features={shape[1]}); lower pca."
+        )
 
 
 def leading_axes(Y: CentredRows, n_components: int) -> Floats:
@@ -203,10 +222,22 @@ def leading_axes(Y: CentredRows, n_components: int) -> Floats:
         rows = Y.dense(slice(0, Y.n_rows))
         values, U = largest_eigenpairs(rows @ rows.T, n_components)
         W = rows.T @ U
-    values, W = values[::-1], W[:, ::-1]
+    return axes_with_variance(values[::-1], W[:, ::-1])
+
+
+def axes_with_variance(values: Floats, W: Floats) -> Floats:
+    """Eigenvectors, orthonormal or nearly, whose eigenvalues are more than rounding; or one axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.preparation.steps import axes_with_variance
+    >>> axes_with_variance(np.array([3.0, 1e-20]), np.eye(2)).shape
+    (2, 1)
+    """
     W = W[:, values > RANK_RTOL * max(values[0], 0.0)]
     if W.shape[1] == 0:
-        return np.eye(Y.n_dims, 1)
+        return np.eye(len(W), 1)
     # Orthonormal but for rounding, or times a singular value each.
     Q, R = np.linalg.qr(W)
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
