@@ -1,13 +1,19 @@
+import warnings
+
+import dask
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import ramify
 from ramify import DDRTree, Preparation
-from ramify.io import ModelFileError, Table, read_state, write_state
-from ramify.workflow import learn_workflow
+from ramify.io import ModelFileError, Table, read_state, read_table, write_state
+from ramify.io.lazy import Rows
+from ramify.workflow import column, learn_workflow
 
 
 @pytest.fixture(scope="module")
@@ -266,3 +272,118 @@ def test_columns_of_one_name_are_an_error(frame):
     twice = frame.rename(columns={"b": "a"})
     with pytest.raises(ValueError, match="columns of the DataFrame must be unique, but 'a' is rep"):
         learn_workflow(twice, DDRTree(), PREPARED)
+
+
+# Tables that stay in their files
+
+
+@pytest.fixture
+def lazy_chunks():
+    """Chunks of eight rows of four features."""
+    with dask.config.set({"array.chunk-size": 8 * 4 * 8, "scheduler": "threads"}):
+        yield
+
+
+@pytest.fixture
+def parquet(frame, tmp_path):
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path, row_group_size=8)
+    return path
+
+
+ROOT = {"column": "site", "value": "x"}
+
+
+@pytest.mark.filterwarnings("ignore:Time starts where")
+@pytest.mark.parametrize(
+    "preparation",
+    [Preparation(), Preparation(standardize=True), Preparation(standardize=True, pca=3)],
+    ids=["plain", "standardized", "pca"],
+)
+def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_chunks, tmp_path):
+    model = DDRTree(n_centers=12, random_state=0)
+    whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
+    assert len(lazy.X.chunks[0]) > 5
+    expected = learn_workflow(whole, model, preparation, root=ROOT)
+    made = learn_workflow(lazy, model, preparation, root=ROOT)
+    assert isinstance(made.estimator.embedding_, np.ndarray)
+    assert isinstance(made.estimator.labels_, np.ndarray)
+    np.testing.assert_allclose(
+        made.estimator.embedding_, expected.estimator.embedding_, rtol=0, atol=1e-6
+    )
+    pd.testing.assert_frame_equal(
+        made.trajectory.samples_, expected.trajectory.samples_, rtol=0, atol=1e-6
+    )
+    made.save(tmp_path / "lazy.ramify")
+    again = ramify.load(tmp_path / "lazy.ramify")
+    pd.testing.assert_frame_equal(again.place(whole), made.place(whole))
+
+
+@pytest.mark.filterwarnings("ignore:Time starts where")
+def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, lazy_chunks):
+    """Also by a preparation that only a table in memory can teach."""
+    for preparation in (PREPARED, Preparation(impute="median"), Preparation(impute="drop")):
+        made = learn_workflow(frame, DDRTree(random_state=0), preparation, root=ROOT)
+        options = {"features": made.features, "exclude": list(preparation.adjust or ())}
+        whole, lazy = (read_table(parquet, lazy=lazy, **options) for lazy in (False, True))
+        pd.testing.assert_frame_equal(made.place(lazy), made.place(whole))
+        parts = list(made.place_chunks(lazy))
+        assert [len(part) for part in parts] == list(lazy.X.chunks[0])
+
+
+def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
+    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(impute="drop"))
+    holes = frame.copy()
+    holes.iloc[[3, 20], 1] = np.nan
+    holes.to_parquet(tmp_path / "holes.parquet", row_group_size=8)
+    places = made.place(read_table(tmp_path / "holes.parquet", lazy=True, features=made.features))
+    assert places.index.tolist() == [name for name in frame.index if name not in {"s3", "s20"}]
+
+
+def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
+    lazy = read_table(parquet, lazy=True)
+    for preparation in (Preparation(impute="drop"), Preparation(rank_normalize=True)):
+        with pytest.raises(ValueError, match="is for tables in memory, but X is a Dask array"):
+            learn_workflow(lazy, DDRTree(random_state=0), preparation)
+
+
+def test_columns_of_a_lazy_table(parquet, frame, lazy_chunks):
+    lazy = read_table(parquet, lazy=True)
+    np.testing.assert_array_equal(column(lazy, "age"), frame["age"])
+    assert column(lazy, "site").tolist() == frame["site"].tolist()
+
+
+def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(parquet, lazy_chunks, monkeypatch):
+    read = []
+
+    def spy(self, block, call=Rows.__call__):
+        read.append(block[0, 0][0])
+        return call(self, block)
+
+    monkeypatch.setattr(Rows, "__call__", spy)
+    model = DDRTree(n_centers=12, max_iter=3, tol=0.0, random_state=0)
+    counts = []
+    for times in (4, 1e18):
+        monkeypatch.setattr("ramify.workflow.HELD", times)
+        read.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            learn_workflow(read_table(parquet, lazy=True), model, Preparation())
+        counts.append(read.count(0))
+    # Once by the preparation, and once for the fit.
+    assert counts[0] == 2
+    assert counts[1] > 5
+
+
+def test_fit_goes_on_from_a_checkpoint(parquet, lazy_chunks, tmp_path):
+    lazy = read_table(parquet, lazy=True)
+    model = DDRTree(n_centers=12, random_state=0, checkpoint=tmp_path / "fit.ramify")
+    whole = learn_workflow(lazy, model, Preparation())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learn_workflow(lazy, clone(model).set_params(max_iter=2), Preparation())
+    seen = []
+    model.set_params(callback=lambda progress: seen.append(progress.iteration))
+    made = learn_workflow(lazy, model, Preparation(), resume=True)
+    assert min(seen) > 2
+    np.testing.assert_allclose(made.estimator.embedding_, whole.estimator.embedding_, atol=1e-9)

@@ -1,7 +1,8 @@
 """From a table to places on a graph, repeated on new tables: what `ramify fit` learns and saves."""
 
+import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,19 @@ from sklearn.base import clone
 
 from ._compat import import_extra, import_pandas
 from ._messages import listed
-from ._typing import Bools, Matrix
+from ._typing import Bools, Floats, Matrix
+from .chunks import as_chunks, as_rows, computed, current_client, dask_modules, starts, told
 from .io import Table, Unsound, missing_by_column, missing_message, write_state
-from .io._table import check_unique
+from .io._table import check_unique, dense_columns, is_lazy
+from .memory import fits
 from .preparation import Preparation, complete_rows
 from .trajectory import Trajectory
 from .trajectory.state import trajectory_from_state, trajectory_state
 
 # The first samples are this part of them, and at least so many.
 FIRST, LEAST_FIRST = 0.05, 10
+# Prepared rows are kept by the workers if they have so many times the memory.
+HELD = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ class Workflow:
         Parameters
         ----------
         data : DataFrame or Table
-            With the columns ``features``, and those that the preparation adjusts for.
+            With the columns ``features``, and those that the preparation adjusts for. The rows
+            of a table that was read lazily are placed by the workers, chunk by chunk.
 
         Returns
         -------
@@ -77,15 +83,10 @@ class Workflow:
         >>> made.transform(X.iloc[:2, ::-1]).columns.tolist()  # columns go by their names
         ['ddrtree0', 'ddrtree1']
         """
-        table = drop_incomplete(as_table(data), self.features, self.preparation)
-        with warnings.catch_warnings():
-            # Of sparse data after dense ones: their columns have been found by name already.
-            warnings.filterwarnings("ignore", "X does not have valid feature names")
-            X = self.preparation.transform(
-                named_columns(table, self.features),
-                covariates=covariates(table, self.preparation),
-            )
-        return frame_of(self.estimator, np.asarray(self.estimator.transform(X)), table.samples)
+        table = as_table(data)
+        if is_lazy(table.X):
+            return import_pandas().concat(list(self._embedded_chunks(table)))
+        return embedded(table, self.features, self.preparation, self.estimator)
 
     def place(self, data: Any) -> Any:
         """The embedding of samples, and their places on the graph.
@@ -112,7 +113,59 @@ class Workflow:
         >>> bool((places["pseudotime"] > 0).all())
         True
         """
-        embedding = self.transform(data)
+        return self._placed(self.transform(data))
+
+    def place_chunks(self, data: Table) -> Iterator[Any]:
+        """The same, chunk by chunk, of a table that was read lazily and is too large for memory.
+
+        Parameters
+        ----------
+        data : Table
+            As ``read_table(path, lazy=True)`` returns it.
+
+        Yields
+        ------
+        places : DataFrame
+            Of the rows of the next chunk.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree, Preparation
+        >>> from ramify.io import read_table
+        >>> from ramify.workflow import learn_workflow
+        >>> X = load_iris(as_frame=True).data
+        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(standardize=True))
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.parquet"
+        >>> X.to_parquet(path)
+        >>> [len(places) for places in made.place_chunks(read_table(path, lazy=True))]
+        [150]
+        """
+        for embedding in self._embedded_chunks(data):
+            yield self._placed(embedding)
+
+    def _embedded_chunks(self, table: Table) -> Iterator[Any]:
+        """The embedding of each chunk in turn; the workers are some chunks ahead."""
+        dask, _ = dask_modules()
+        X = as_chunks(table.X)
+        blocks, first = X.to_delayed().ravel(), [*starts(X), X.shape[0]]
+        given = dask.delayed(
+            (self.features, self.preparation, self.estimator._for_workers()), traverse=False
+        )
+        embed = dask.delayed(embedded_rows, pure=False)
+        step = 2 * n_threads()
+        for at in range(0, len(blocks), step):
+            parts = [
+                embed(blocks[k], table.annotations.iloc[first[k] : first[k + 1]], given)
+                for k in range(at, min(at + step, len(blocks)))
+            ]
+            with told(X, X):
+                done = dask.compute(*parts)
+            yield from done
+
+    def _placed(self, embedding: Any) -> Any:
+        """An embedding with the places of its rows on the graph."""
         places = self.trajectory.project(embedding.to_numpy()).set_index(embedding.index)
         if not self.is_rooted:
             # Branches are named from the root outwards, and positions count from there.
@@ -146,6 +199,7 @@ def learn_workflow(
     root: dict[str, Any] | None = None,
     end: Any = None,
     prune: bool = False,
+    resume: bool = False,
     reading: dict[str, Any] | None = None,
     on_stage: Callable[[str], None] = lambda name: None,
 ) -> Workflow:
@@ -154,7 +208,9 @@ def learn_workflow(
     Parameters
     ----------
     data : DataFrame or Table
-        Numeric columns are features, but for those that the preparation adjusts for.
+        Numeric columns are features, but for those that the preparation adjusts for. A table that
+        was read lazily stays with the workers, but for the embedding, which is gathered; a model
+        of landmarks places all of its rows.
     estimator : SPL, DRTree or DDRTree
         Not fitted; a clone is.
     preparation : Preparation
@@ -166,6 +222,8 @@ def learn_workflow(
         Node or milestone at which the way ends.
     prune : bool, default=False
         Remove twigs that cannot be told from noise.
+    resume : bool, default=False
+        Go on from the file ``checkpoint`` of a DDRTree.
     reading : dict or None, default=None
         How the table was read, to be kept.
     on_stage : callable
@@ -196,9 +254,13 @@ def learn_workflow(
         named_columns(table, features), covariates=covariates(table, preparation)
     )
     on_stage("fit")
-    model = clone(estimator).fit(X)
+    X = held(X) if is_lazy(X) else X
+    model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
     on_stage("trajectory")
-    path = Trajectory.from_estimator(model, names=np.array(table.samples), n_jobs=model.n_jobs)
+    points = gather_places(model, X) if is_lazy(X) else None
+    path = Trajectory.from_estimator(
+        model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
+    )
     if prune:
         path = path.prune()
     if root is not None or end is not None:
@@ -206,6 +268,59 @@ def learn_workflow(
     if "labels" in start:
         check_start(path, **start)
     return Workflow(features, preparation, path, root is not None, reading or {})
+
+
+def held(X: Any) -> Any:
+    """Prepared rows that are few enough are kept by the workers, rather than read every time."""
+    client = current_client()
+    if client is None:
+        fits_in = fits(HELD * X.nbytes)
+    else:
+        # Newer versions describe some of the workers only.
+        limits = [w["memory_limit"] or 0 for w in client.scheduler_info()["workers"].values()]
+        fits_in = HELD * X.nbytes <= len(client.nthreads()) * float(np.mean(limits or [0]))
+    return computed(X) if fits_in and not sparse.issparse(X._meta) else X
+
+
+def gather_places(model: Any, X: Any) -> Floats | None:
+    """Let a model that was fitted to a Dask array have its embedding in memory.
+
+    A model of landmarks knows only these: the places of all rows are returned.
+    """
+    dask, _ = dask_modules()
+    with told(X, X):
+        if is_lazy(model.embedding_):
+            model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
+            return None
+        return np.asarray(model.transform(X).compute(), dtype=np.float64)
+
+
+def n_threads() -> int:
+    """How many chunks are worked on at a time."""
+    client = current_client()
+    if client is None:
+        return os.cpu_count() or 1
+    return max(1, sum(client.nthreads().values()))
+
+
+def embedded_rows(rows: Any, annotations: Any, given: Any) -> Any:
+    """The embedding of the rows of one chunk, on a worker."""
+    table = Table(as_rows(rows), given[0], list(annotations.index), annotations, "the table")
+    return embedded(table, *given)
+
+
+def embedded(
+    table: Table, features: Sequence[str], preparation: Preparation, estimator: Any
+) -> Any:
+    """The embedding of a table in memory, prepared as the first one was."""
+    table = drop_incomplete(table, features, preparation)
+    with warnings.catch_warnings():
+        # Of sparse or lazy data after others, or before: columns have been found by name already.
+        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
+        X = preparation.transform(
+            named_columns(table, features), covariates=covariates(table, preparation)
+        )
+    return frame_of(estimator, np.asarray(estimator.transform(X)), table.samples)
 
 
 def workflow_from_state(state: dict[str, Any]) -> Workflow:
@@ -282,8 +397,7 @@ def column(table: Table, name: str) -> Any:
         raise ValueError(
             f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
         )
-    values = table.X[:, [table.features.index(name)]]
-    values = values.toarray() if hasattr(values, "toarray") else values
+    values = dense_columns(table.X, [table.features.index(name)])
     return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
 
 
@@ -302,9 +416,9 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
 
 
 def named_columns(table: Table, names: Sequence[str]) -> Any:
-    """The same with their names, for messages, unless they are sparse."""
+    """The same with their names, for messages, unless they are sparse or not in memory."""
     X = columns(table, names)
-    if sparse.issparse(X):
+    if sparse.issparse(X) or is_lazy(X):
         return X
     index = table.annotations.index
     return import_pandas().DataFrame(X, columns=list(names), index=index, copy=False)
@@ -318,8 +432,11 @@ def covariates(table: Table, preparation: Preparation) -> Any:
 
 
 def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
-    """The table without rows that miss a value, if the preparation wants it so."""
-    if preparation.impute != "drop":
+    """The table without rows that miss a value, if the preparation wants it so.
+
+    It complains itself of a table that is not in memory.
+    """
+    if preparation.impute != "drop" or is_lazy(table.X):
         return table
     keep = complete_rows(columns(table, features), covariates(table, preparation))
     if not keep.any():
