@@ -32,6 +32,8 @@ from .steps import (
 
 # Up to so many features their covariances are formed: 32 MiB for each chunk under way.
 MAX_COVARIANCES = 2048
+# Numbers in double precision that are worked on at a time (32 MiB).
+MAX_BLOCK = 2**22
 # A sparse product may lose so many times its result to the mean that is taken out of it.
 MAX_CANCELLED = 1e3
 # Passes over the data beyond that, at most, and residuals at which to stop earlier, relative to
@@ -39,7 +41,7 @@ MAX_CANCELLED = 1e3
 MAX_PASSES = 12
 RESIDUAL_RTOL = 1e-9
 # Directions that are followed besides the wanted ones: as many, but at least so many.
-MIN_GUARDS = 10
+MIN_GUARDS = 32
 # Steps that no chunk can learn on its own, and what to do.
 SAMPLE = (
     "fit the preparation to a sample of the rows in memory, for instance X[:100_000].compute(), "
@@ -230,8 +232,8 @@ def chunk_moments(
         check_logarithms(rows, index, starts[index], names)
     size = check_finite(rows, "X")
     parts = (
-        block_moments(after_steps(steps, rows[start : start + BLOCK]), size, with_products)
-        for start in range(0, rows.shape[0], BLOCK)
+        block_moments(after_steps(steps, rows[block]), size, with_products)
+        for block in blocks_of(rows)
     )
     return reduce(merge_moments, parts)
 
@@ -303,8 +305,8 @@ def chunk_products(
     """YᵀYV of a chunk, where Y is what the steps make of it, centred."""
     rows = as_table(rows, index, wants_sparse)
     total = np.zeros_like(V)
-    for start in range(0, rows.shape[0], BLOCK):
-        Y = after_steps(steps, rows[start : start + BLOCK])
+    for block in blocks_of(rows):
+        Y = after_steps(steps, rows[block])
         if sparse.issparse(Y):
             along = Y @ V - mean @ V
             total += Y.T @ along - np.outer(mean, along.sum(axis=0))
@@ -410,23 +412,36 @@ def repeat_on_chunk(block: Any, given: dict[str, Any], block_id: Any = None) -> 
     if "log1p" in steps:
         check_logarithms(rows, index, start, given["names"])
     check_not_huge(rows, check_finite(rows, "X"), "X")
-    return repeat_steps(steps, rows)
+    return repeat_steps(steps, rows, n_rows=n_at_a_time(rows))
 
 
 # Blocks
 
 
+def blocks_of(rows: Matrix) -> list[slice]:
+    """Slices of a chunk so that a copy in double precision of each is small."""
+    step = n_at_a_time(rows)
+    return [slice(start, start + step) for start in range(0, rows.shape[0], step)]
+
+
+def n_at_a_time(rows: Matrix) -> int:
+    """The number of rows in such a slice."""
+    return BLOCK if sparse.issparse(rows) else min(BLOCK, max(1, MAX_BLOCK // rows.shape[1]))
+
+
 def as_table(block: Any, index: int, wants_sparse: bool) -> Matrix:
     """A block as the array, or the CSR matrix with one entry per place, that it is said to be."""
-    if not sparse.issparse(block):
-        return sparse.csr_array(np.asarray(block)) if wants_sparse else np.asarray(block)
-    if wants_sparse:
-        return canonical(block.tocsr())
-    raise ChunkError(
-        f"chunk {index} of X is a sparse matrix, but X is said to hold NumPy arrays, which decides "
-        "whether values are centred; say so with X.map_blocks(scipy.sparse.csr_array), or make "
-        "them dense with X.map_blocks(lambda block: block.toarray())."
-    )
+    if sparse.issparse(block) and not wants_sparse:
+        raise ChunkError(
+            f"chunk {index} of X is a sparse matrix, but X is said to hold NumPy arrays, which "
+            "decides whether values are centred; say so with X.map_blocks(scipy.sparse.csr_array), "
+            "or make them dense with X.map_blocks(lambda block: block.toarray())."
+        )
+    if sparse.issparse(block):
+        rows = canonical(block.tocsr())
+    else:
+        rows = sparse.csr_array(np.asarray(block)) if wants_sparse else np.asarray(block)
+    return rows.astype(float_type(rows.dtype), copy=False)
 
 
 def check_logarithms(rows: Matrix, index: int, start: int, names: Any) -> None:
