@@ -11,10 +11,11 @@ from scipy import sparse
 from .._compat import import_extra
 from .._messages import listed
 from .._typing import Matrix
+from ..chunks import as_chunks, is_chunked, told
 
 
 def check_adata(adata: Any, name: str = "adata") -> None:
-    """An AnnData object in memory."""
+    """An AnnData object whose results stay in memory; its matrices may be Dask arrays."""
     anndata = import_extra("anndata", "work on AnnData objects", "anndata")
     if not isinstance(adata, anndata.AnnData):
         raise TypeError(
@@ -80,13 +81,15 @@ def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[A
 
 
 def checked(values: Any, name: str, adata: Any) -> Matrix:
-    """Finite numbers, one row per cell, in memory."""
+    """Finite numbers, one row per cell, in memory or in the chunks of a Dask array."""
+    if is_chunked(values):
+        return by_cells(values, name)
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not isinstance(values, np.ndarray) and not sparse.issparse(values):
         raise TypeError(
-            f"{name} is of type {type(values).__name__} but must be an array or a sparse matrix in "
-            "memory; load it, for instance with adata.to_memory()."
+            f"{name} is of type {type(values).__name__} but must be an array, a sparse matrix or a "
+            "Dask array; load it, for instance with adata.to_memory()."
         )
     if values.dtype.kind not in "buif":
         raise TypeError(
@@ -106,6 +109,48 @@ def checked(values: Any, name: str, adata: Any) -> Matrix:
     return np.asarray(values) if isinstance(values, np.ndarray) else values
 
 
+def by_cells(values: Any, name: str) -> Any:
+    """A Dask array in chunks of whole cells; what is not finite is told when they are read.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.scverse._adata import by_cells
+    >>> by_cells(da.ones((4, 6), chunks=(2, 3)), "adata.X").chunks
+    ((2, 2), (6,))
+    """
+    if values.ndim == 2 and len(values.chunks[0]) == 1 < len(values.chunks[1]):
+        # Stored by genes, as CSC matrices are: put together it would be one chunk, of all cells.
+        values = values.rechunk({0: "auto", 1: -1})
+    return as_chunks(values, name)
+
+
+def check_not_chunked(values: Any, name: str, remedy: str) -> None:
+    """No matrix that may be larger than memory is loaded unasked."""
+    if is_chunked(values):
+        raise ValueError(
+            f"{name} is a Dask array, but its values are needed in memory here; {remedy}."
+        )
+
+
+def in_memory(value: Any) -> Any:
+    """What a lazily read object holds, read; everything else as it is.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.scverse._adata import in_memory
+    >>> in_memory({"roots": da.arange(2), "method": "ddrtree"})
+    {'roots': array([0, 1]), 'method': 'ddrtree'}
+    """
+    if isinstance(value, dict):
+        return {name: in_memory(entry) for name, entry in value.items()}
+    if is_chunked(value):
+        with told(value, value):
+            return value.compute()
+    return value.to_memory() if hasattr(value, "to_memory") else value
+
+
 def check_key(key: Any, name: str = "key_added") -> str:
     """A name that files can hold."""
     if not isinstance(key, str) or not key or "/" in key:
@@ -122,7 +167,7 @@ def column_of(adata: Any, column: Any, name: str) -> Any:
             f"{name} names {column!r}, which is no column of adata.obs; columns are "
             f"{listed(map(repr, adata.obs.columns)) or 'missing'}; choose one of these."
         )
-    return adata.obs[column]
+    return in_memory(adata.obs)[column]
 
 
 @dataclass
@@ -161,4 +206,4 @@ def replaced(table: Any, new: Mapping[str, Any], stale: Iterable[str]) -> Any:
     """A table with other columns."""
     pandas = import_extra("pandas", "a table of cells", "anndata")
     gone = [name for name in stale if name in table and name not in new]
-    return pandas.DataFrame(table).drop(columns=gone).assign(**new)
+    return pandas.DataFrame(in_memory(table)).drop(columns=gone).assign(**new)

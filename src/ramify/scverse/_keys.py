@@ -65,6 +65,7 @@ class Entries:
     centers: str = "centers"  # nodes of the graph
     tree: str = "tree"  # its adjacency matrix, sparse
     graph: str = "graph"  # SPL's learned weights between cells, sparse
+    from_dask: str = "from_dask"  # True after a fit to a Dask array
     sigma: str = "sigma"  # width of the soft assignments
     objective_history: str = "objective_history"
     n_iter: str = "n_iter"

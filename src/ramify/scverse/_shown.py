@@ -6,7 +6,7 @@ import numpy as np
 
 from .._compat import import_pandas
 from .._messages import listed
-from ._adata import gene_values
+from ._adata import gene_values, in_memory
 
 
 def color_values(adata: Any, color: Any, key: str, layer: str | None, use_raw: bool) -> Any:
@@ -19,7 +19,7 @@ def color_values(adata: Any, color: Any, key: str, layer: str | None, use_raw: b
             "values into adata.obs first."
         )
     if color in adata.obs:
-        return adata.obs[color]
+        return in_memory(adata.obs)[color]
     if color not in gene_values(adata, layer, use_raw)[1]:
         raise ValueError(
             f"color={color!r} is neither a column of adata.obs nor a gene; columns are "
@@ -44,7 +44,7 @@ def chosen_genes(adata: Any, genes: Any, layer: str | None, use_raw: bool) -> tu
         raise ValueError(
             "Several genes have the same name; call adata.var_names_make_unique() first."
         )
-    chosen = values[:, columns]
+    chosen = in_memory(values[:, columns])
     return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen), names
 
 
@@ -69,7 +69,7 @@ def colors_of(adata: Any, values: Any) -> list[str] | None:
     categories = getattr(getattr(values, "cat", None), "categories", None)
     if categories is None:
         return None
-    colors = adata.uns.get(f"{values.name}_colors")
+    colors = in_memory(adata.uns.get(f"{values.name}_colors"))
     colors = [] if colors is None else [str(color) for color in colors]
     is_whole = len(colors) >= len(categories) and all(map(is_color_like, colors))
     return colors if is_whole else None

@@ -14,7 +14,7 @@ from ..io import Unsound
 from ..trajectory import Trajectory
 from ..trajectory.models import data_scale
 from ..trajectory.support import Support
-from ._adata import column_of
+from ._adata import column_of, in_memory
 from ._keys import PLACED, UNS, keys_of
 
 METHODS = ("ddrtree", "drtree", "spl")
@@ -100,6 +100,12 @@ def find_key(adata: Any, key: str | None) -> str:
     return key
 
 
+def entry_of(adata: Any, key: str) -> dict[str, Any]:
+    """What ``uns`` holds of an analysis, read if the object was read lazily."""
+    entry: dict[str, Any] = in_memory(adata.uns[key])
+    return entry
+
+
 def cells(adata: Any, key: str) -> Any:
     """Where the cells lie in the learned space."""
     name = keys_of(key).embedding
@@ -108,7 +114,7 @@ def cells(adata: Any, key: str) -> Any:
             f"adata.obsm[{name!r}] is missing, while adata.uns[{key!r}] is there; call "
             f"ramify.tl.{adata.uns[key][UNS.method]} again."
         )
-    return adata.obsm[name]
+    return in_memory(adata.obsm[name])
 
 
 def in_units_of_data(model: Any, embedding: Any) -> Any:
@@ -118,7 +124,7 @@ def in_units_of_data(model: Any, embedding: Any) -> Any:
 
 def stored_model(adata: Any, key: str) -> Any:
     """The fitted estimator."""
-    entry = adata.uns[key]
+    entry = entry_of(adata, key)
     again = f"call ramify.tl.{entry[UNS.method]} again"
     if UNS.model not in entry:
         raise KeyError(f"adata.uns[{key!r}] has no {UNS.model!r}; {again}.")
@@ -130,7 +136,9 @@ def stored_model(adata: Any, key: str) -> Any:
 
 def learned_trajectory(adata: Any, key: str) -> Trajectory:
     """The cells on the graph as it was learned, with the root that comes first."""
-    return trajectory_from(adata.uns[key], cells(adata, key), adata.obs_names, as_learned=True)
+    return trajectory_from(
+        entry_of(adata, key), cells(adata, key), adata.obs_names, as_learned=True
+    )
 
 
 def stored_trajectory(adata: Any, key: str) -> Trajectory:
@@ -138,7 +146,7 @@ def stored_trajectory(adata: Any, key: str) -> Trajectory:
 
     Nothing is fitted or searched for: cells that were left out since are not missed.
     """
-    return trajectory_from(adata.uns[key], cells(adata, key), adata.obs_names)
+    return trajectory_from(entry_of(adata, key), cells(adata, key), adata.obs_names)
 
 
 def trajectory_from(
@@ -161,7 +169,7 @@ def trajectory_from(
 
 def stored_support(adata: Any, key: str) -> Support | None:
     """What `tl.bootstrap` has found, if it was called."""
-    entry, keys = adata.uns[key].get(UNS.support), keys_of(key)
+    entry, keys = entry_of(adata, key).get(UNS.support), keys_of(key)
     if entry is None:
         return None
     pandas = import_pandas()
@@ -171,7 +179,8 @@ def stored_support(adata: Any, key: str) -> Support | None:
         "upper": keys.pseudotime_upper,
         "branch_agreement": keys.branch_agreement,
     }
-    times = {name: adata.obs[column] for name, column in columns.items()}
+    obs = in_memory(adata.obs)
+    times = {name: obs[column] for name, column in columns.items()}
     time = stored_trajectory(adata, key).pseudotime_
     return Support(
         branches_=entry["branches"],

@@ -8,7 +8,14 @@ from .._compat import import_extra
 from ._adata import check_adata, column_of
 from ._keys import UNS
 from ._shown import chosen_genes, color_values, colors_of
-from ._stored import find_key, present_keys, stored_model, stored_support, stored_trajectory
+from ._stored import (
+    entry_of,
+    find_key,
+    present_keys,
+    stored_model,
+    stored_support,
+    stored_trajectory,
+)
 
 import_extra("matplotlib", "ramify.pl", "anndata")
 import matplotlib.pyplot as plt  # noqa: E402  (the line above says how to get it)
@@ -280,7 +287,7 @@ def heatmap(
     """
     key, path = _trajectory(adata, key)
     if genes is None:
-        table = adata.uns[key].get(UNS.association)
+        table = entry_of(adata, key).get(UNS.association)
         if table is None:
             raise KeyError(
                 f"adata.uns[{key!r}] has no tests to choose genes by; call "
@@ -325,7 +332,7 @@ def adjacency(
     >>> matplotlib.pyplot.close(ax.figure)
     """
     key, path = _trajectory(adata, key)
-    entry = adata.uns[key]
+    entry = entry_of(adata, key)
     graph = entry.get(UNS.graph, entry[UNS.tree])
     if order is None:
         values = path.project(entry[UNS.centers])["pseudotime"]

@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from .._adata import Results, check_adata, checked, gene_values, write
+from .._adata import Results, check_adata, check_not_chunked, checked, gene_values, write
 from .._keys import UNS, keys_of
-from .._stored import find_key, stored_trajectory
+from .._stored import entry_of, find_key, stored_trajectory
 
 
 def test_association(
@@ -31,7 +31,8 @@ def test_association(
     key : str or None, default=None
         Name of the results; None: the only ones.
     layer : str or None, default=None
-        Values of the genes; None: ``X``. Take logarithms of counts.
+        Values of the genes; None: ``X``. Take logarithms of counts. Dask arrays are refused: load
+        some of the genes or cells.
     use_raw : bool, default=False
         Test the genes of ``adata.raw``.
     method : {"linear", "rank"}, default="linear"
@@ -78,6 +79,12 @@ def test_association(
             f"{owner} has several genes named {twice!r}; call adata.var_names_make_unique() first"
             f"{', and set adata.raw again' if use_raw else ''}."
         )
+    check_not_chunked(
+        values,
+        source,
+        "load some genes, adata[:, genes].to_memory(), or some cells, adata[::10].to_memory(), and "
+        "test these",
+    )
     trajectory = stored_trajectory(adata, key)
     values = checked(values, source, adata)
     table = trajectory.associated_features(values, list(names), method=method, df=df)
@@ -91,5 +98,5 @@ def test_association(
             for column in table
             if f"{key}_{column}" in keys.tests
         }
-    entry = {**adata.uns[key], UNS.association: table}
+    entry = {**entry_of(adata, key), UNS.association: table}
     return write(adata, Results(var=columns, uns={key: entry}, stale_var=keys.tests), copy)

@@ -6,10 +6,11 @@ import numpy as np
 
 from ..._compat import import_pandas
 from ...trajectory import Trajectory
-from .._adata import Results, check_adata, representation, write
+from .._adata import Results, check_adata, check_not_chunked, representation, write
 from .._keys import UNS, keys_of
 from .._stored import (
     cells,
+    entry_of,
     find_key,
     follow,
     in_units_of_data,
@@ -94,15 +95,26 @@ def bootstrap(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    entry, keys = adata.uns[key], keys_of(key)
+    entry, keys = entry_of(adata, key), keys_of(key)
     X = representation(adata, entry[UNS.use_rep], entry.get(UNS.layer))[0]
+    again = f"call ramify.tl.{entry[UNS.method]} again"
+    check_not_chunked(
+        X,
+        f"What {key!r} was learned from",
+        f"load some cells, some = adata[::10].to_memory(), {again} on these and bootstrap them",
+    )
+    if entry.get(UNS.from_dask, False):
+        raise ValueError(
+            f"{key!r} was learned from a Dask array, chunk by chunk, which resamples in memory "
+            f"cannot be compared with; {again}, on the values in memory."
+        )
     model = stored_model(adata, key)
     if len(model.embedding_) != adata.n_obs or not is_close(
         in_units_of_data(model, np.asarray(model.transform(X))), cells(adata, key)
     ):
         raise ValueError(
-            f"adata does not hold the cells or values any more that {key!r} was learned from; call "
-            f"ramify.tl.{entry[UNS.method]} again."
+            f"adata does not hold the cells or values any more that {key!r} was learned from; "
+            f"{again}."
         )
     trajectory = Trajectory.from_estimator(
         model,

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._messages import listed
+from ...chunks import is_chunked
 from ...estimators import SPL, DDRTree, DRTree
 from ...estimators._files import estimator_state
 from ...estimators._parameters import parameters_state
 from ...graph import adjacency
 from ...structures import as_structure
 from ...trajectory.models import graph_of_model
-from .._adata import Results, check_adata, check_key, representation, write
+from .._adata import Results, check_adata, check_key, in_memory, representation, write
 from .._keys import UNS, keys_of
 from .._stored import in_units_of_data, is_fit, storable
 
@@ -50,6 +51,7 @@ def ddrtree(
     layer: str | None = None,
     key_added: str = "ddrtree",
     random_state: Any = 0,
+    resume: bool = False,
     copy: bool = False,
     **params: Any,
 ) -> Any:
@@ -58,6 +60,8 @@ def ddrtree(
     Parameters
     ----------
     adata : AnnData
+        The matrix to learn from may be a Dask array, also of sparse blocks: it is read chunk by
+        chunk, once per iteration, and never loaded. What is written is in memory all the same.
     use_rep : str or None, default=None
         "X", or an entry of ``obsm``. None: "X_pca" if it is there, otherwise "X".
     layer : str or None, default=None
@@ -66,6 +70,8 @@ def ddrtree(
         Name of the results.
     random_state : int, RandomState or None, default=0
         Seeds k-means. The seed is written down; None draws one.
+    resume : bool, default=False
+        Go on from the last iteration in the file ``checkpoint``, if there is one.
     copy : bool, default=False
         Write to a copy and return it.
     **params
@@ -85,7 +91,8 @@ def ddrtree(
     - ``obsm["X_{key}"]``: the cells in the learned space;
     - ``uns[key]``: "method"; "params" (None as the word), "use_rep", "layer" if given; "centers",
       the nodes, and "tree", their sparse adjacency matrix; "sigma"; "objective_history", "n_iter"
-      and "converged"; "model", the fitted estimator, for `place` and `bootstrap`.
+      and "converged"; "model", the fitted estimator, for `place` and `bootstrap`; "from_dask"
+      after a fit to a Dask array.
 
     What other tools had written under that name is removed.
 
@@ -99,7 +106,10 @@ def ddrtree(
     >>> adata.obsm["X_ddrtree"].shape, adata.uns["ddrtree"]["method"]
     ((200, 3), 'ddrtree')
     """
-    return _fit(adata, "ddrtree", use_rep, layer, key_added, random_state, copy, params)
+    fit_params = {"resume": True} if resume else {}
+    return _fit(
+        adata, "ddrtree", use_rep, layer, key_added, random_state, copy, params, None, fit_params
+    )
 
 
 @takes_parameters_of(DRTree)
@@ -134,7 +144,8 @@ def drtree(
 
     Notes
     -----
-    Writes the same slots as `ddrtree`; "centers" are the cells.
+    Writes the same slots as `ddrtree`; "centers" are the cells or, after a fit to a Dask array,
+    the landmarks among them (``n_landmarks``), between which all cells are placed.
 
     Examples
     --------
@@ -191,7 +202,8 @@ def spl(
     - ``obsm["X_{key}"]``: the skeleton, in units of the data;
     - ``uns[key]``: as `ddrtree`, without "sigma"; "structure" if given; "centers" are the cells,
       "tree" is the structure, and "graph" holds the learned weights between cells. "model" includes
-      a copy of the data, to which new cells are tied.
+      a copy of the data, to which new cells are tied. After a fit to a Dask array all three are of
+      the landmarks (``n_landmarks``), and the other cells are placed between these.
 
     What other tools had written under that name is removed.
 
@@ -218,6 +230,7 @@ def _fit(
     copy: bool,
     params: dict[str, Any],
     structure: str | None = None,
+    fit_params: dict[str, Any] | None = None,
 ) -> Any:
     check_adata(adata)
     check_free(adata, check_key(key_added))
@@ -227,23 +240,24 @@ def _fit(
     params = parameters_state(model)  # refuses before the fit what no file can keep
     if structure is not None:
         as_structure(structure)  # complains before the fit, too
-    model.fit(X)
+    model.fit(X, **(fit_params or {}))
     nodes, edges, _ = graph_of_model(model, structure)
-    embedding = in_units_of_data(model, model.embedding_)
+    embedding = in_units_of_data(model, cells_of(model, X))
     is_tree = hasattr(model, "tree_")
     keys = keys_of(key_added)
     entry = {
         UNS.method: method,
         UNS.params: storable({k: v for k, v in params.items() if k not in NOT_STORED}),
         UNS.use_rep: source,
-        # The skeleton's nodes are the cells, to the last digit.
-        UNS.centers: nodes if is_tree else embedding.astype(np.float64),
+        UNS.centers: nodes if is_tree else skeleton(model),
         UNS.tree: model.tree_ if is_tree else adjacency(edges, len(nodes)),
         UNS.objective_history: model.objective_history_,
         UNS.n_iter: int(model.n_iter_),
         UNS.converged: bool(model.converged_),
         UNS.model: storable(estimator_state(model)),
     }
+    if is_chunked(X):
+        entry[UNS.from_dask] = True
     if layer is not None:
         entry[UNS.layer] = layer
     if structure is not None:
@@ -260,6 +274,20 @@ def _fit(
         stale_uns=(keys.branch_colors,),
     )
     return write(adata, results, copy)
+
+
+def cells_of(model: Any, X: Any) -> Any:
+    """The place of every cell, in memory: that of the fit or, after a fit of landmarks, a new one.
+
+    Points of a Dask array are gathered, once; they are small beside it.
+    """
+    is_of_landmarks = is_chunked(X) and not is_chunked(model.embedding_)
+    return in_memory(model.transform(X) if is_of_landmarks else model.embedding_)
+
+
+def skeleton(model: Any) -> Any:
+    """The nodes of SPL's graph: the samples of the fit in units of the data, to the last digit."""
+    return in_units_of_data(model, model.embedding_).astype(np.float64)
 
 
 def check_free(adata: Any, key: str) -> None:

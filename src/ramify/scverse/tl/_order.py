@@ -11,6 +11,7 @@ from .._adata import Results, check_adata, column_of, write
 from .._keys import UNS, keys_of
 from .._stored import (
     Step,
+    entry_of,
     find_key,
     follow,
     learned_trajectory,
@@ -90,7 +91,7 @@ def pseudotime(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    steps = [step for step in stored_steps(adata.uns[key]) if step[0] in REDUCING]
+    steps = [step for step in stored_steps(entry_of(adata, key)) if step[0] in REDUCING]
     trajectory = follow(adata, learned_trajectory(adata, key), steps)
     given = root_arguments(root, adata, trajectory, at)
     if end is not None:
@@ -169,7 +170,7 @@ def branches(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    before = stored_steps(adata.uns[key])
+    before = stored_steps(entry_of(adata, key))
     steps = []
     tips = None if tips is None else np.atleast_1d(tips).tolist()
     given = {"min_length": min_length, "min_samples": min_samples, "tips": tips}
@@ -241,7 +242,7 @@ def _write(
     steps: list[Step],
     copy: bool,
 ) -> Any:
-    keys, entry = keys_of(key), adata.uns[key]
+    keys, entry = keys_of(key), entry_of(adata, key)
     rooted = [given for call, given in steps if call == "rooted"]
     end = trajectory._end if rooted and "end" in rooted[0] else None
     obs = order_columns(trajectory, key, has_root=bool(rooted), has_end=end is not None)

@@ -7,9 +7,10 @@ import numpy as np
 
 from ..._messages import listed
 from ..._typing import Floats, Matrix
-from .._adata import Results, check_adata, representation, write
+from ...chunks import is_chunked, map_chunks
+from .._adata import Results, check_adata, in_memory, representation, write
 from .._keys import UNS, keys_of
-from .._stored import find_key, in_units_of_data, stored_model, trajectory_from, without
+from .._stored import entry_of, find_key, in_units_of_data, stored_model, trajectory_from, without
 from ._fit import check_free
 from ._order import order_columns
 
@@ -33,7 +34,8 @@ def place(
     Parameters
     ----------
     adata : AnnData
-        The new cells, prepared (normalised, logarithms taken, scaled) as the reference was.
+        The new cells, prepared (normalised, logarithms taken, scaled) as the reference was. A Dask
+        array is read chunk by chunk, and never loaded.
     reference : AnnData
         With results of `ddrtree`, `drtree` or `spl`; its cells are needed only to check a PCA.
     key : str or None, default=None
@@ -76,10 +78,10 @@ def place(
     check_adata(reference, "reference")
     key = find_key(reference, key)
     check_free(adata, key)
-    entry, keys = reference.uns[key], keys_of(key)
+    entry, keys = entry_of(reference, key), keys_of(key)
     X = new_rows(adata, reference, entry, use_rep, layer)
     model = stored_model(reference, key)
-    embedding = in_units_of_data(model, np.asarray(model.transform(X)))
+    embedding = in_units_of_data(model, np.asarray(in_memory(model.transform(X))))
     trajectory = trajectory_from(entry, embedding, adata.obs_names)
     columns = order_columns(
         trajectory,
@@ -113,7 +115,7 @@ def new_rows(
         return genes_of(adata, reference, layer or entry.get(UNS.layer))
     if learned_from == "X_pca" and "PCs" in reference.varm:
         axes, offset = loadings(reference)
-        return np.asarray(genes_of(adata, reference, layer) @ axes) - offset
+        return projected(genes_of(adata, reference, layer), axes, offset)
     raise ValueError(
         f"The reference was learned from obsm[{learned_from!r}], and there is no way known from "
         f"genes to there; compute the same for the new cells and pass use_rep={learned_from!r}."
@@ -138,15 +140,22 @@ def genes_of(adata: Any, reference: Any, layer: str | None) -> Matrix:
     return representation(adata[:, names], "X", layer)[0]
 
 
+def projected(values: Matrix, axes: Floats, offset: Floats | float) -> Any:
+    """Values along axes, minus an offset; of a Dask array, lazily."""
+    if is_chunked(values):
+        return map_chunks(values, projected, axes.shape[1], np.float64, axes=axes, offset=offset)
+    return np.asarray(values @ axes) - offset
+
+
 def loadings(reference: Any) -> tuple[Floats, Floats]:
     """Axes of the reference's PCA, and what to take off after the projection to them."""
-    coordinates = np.asarray(reference.obsm["X_pca"], dtype=np.float64)
-    axes = np.asarray(reference.varm["PCs"], dtype=np.float64)[:, : coordinates.shape[1]]
-    projected = np.asarray(representation(reference, "X", None)[0] @ axes)
-    offset = projected.mean(axis=0)
+    coordinates = np.asarray(in_memory(reference.obsm["X_pca"]), dtype=np.float64)
+    axes = np.asarray(in_memory(reference.varm["PCs"]), dtype=np.float64)[:, : coordinates.shape[1]]
+    along = in_memory(projected(representation(reference, "X", None)[0], axes, 0.0))
+    offset = along.mean(axis=0)
     size = np.abs(coordinates).max()
     for taken_off in (offset, np.zeros_like(offset)):  # scanpy's zero_center=True or False
-        if np.abs(projected - taken_off - coordinates).max() <= SAME * size:
+        if np.abs(along - taken_off - coordinates).max() <= SAME * size:
             return axes, taken_off
     raise ValueError(
         "The reference's obsm['X_pca'] is not what varm['PCs'] makes of its X, which must have "
