@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 BENCH := .venv-bench
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
 	@echo "make bench-trajectories  trees found against the true ones, beside other programs (half an hour)"
+	@echo "make bench-dask   time, memory and traffic on Dask (half an hour), into docs/scaling.md"
 	@echo "make clean        remove everything that make made"
 
 # The package with what the demo needs; editable, so that it is installed once.
@@ -97,6 +98,10 @@ bench-selection: $(VENV)/demo.stamp
 
 bench-trajectories: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/trajectories.py
+
+bench-dask: $(VENV)/setup.stamp
+	$(BIN)/python benchmarks/dask_scaling.py
+	$(BIN)/python benchmarks/landmarks.py
 
 clean:
 	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo ramify-reproduction ramify-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -67,6 +67,18 @@ def test_demo_prints_what_the_readme_shows(tmp_path, capsys, monkeypatch):
     assert nodes.search(printed[2])[0] == nodes.search(shown[2])[0]
 
 
+def test_scaling_example_and_command_run(tmp_path, capsys, monkeypatch):
+    text = (ROOT / "docs/scaling.md").read_text("utf-8")
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], names)
+    assert names["places"].shape == (10_000, 2)
+    assert capsys.readouterr().out.strip() == "(100, 2)"
+    monkeypatch.chdir(tmp_path)
+    names["da"].to_zarr(names["counts"][:500], "cells.zarr")
+    for given in commands(text):
+        assert main(given) == 0, given
+
+
 def commands(text):
     """Indented lines that call ramify, with those that they are continued on."""
     joined = re.sub(r"\\\n\s*", "", text)

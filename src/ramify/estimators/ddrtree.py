@@ -119,7 +119,7 @@ class DDRTree(StructureLearner):
         Seeds k-means. The result does not depend on the order of the samples.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
-        not depend on it.
+        not depend on it. For Dask arrays their scheduler decides.
     verbose : int, default=0
         Show one line of progress when positive.
     callback : callable or None, default=None
