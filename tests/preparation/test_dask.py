@@ -234,6 +234,18 @@ def test_what_was_fitted_in_memory_fills_gaps_and_ranks_lazily():
     np.testing.assert_array_equal(model.transform(as_dask(X)).compute(), X)
 
 
+@pytest.mark.parametrize("steps", [{"pca": 3}, {"standardize": True, "pca": 3}], ids=str)
+def test_dense_and_sparse_rows_land_in_the_same_place(steps):
+    tables = [X, sparse.csr_matrix(X)]
+    expected = Preparation(**steps).fit_transform(X)
+    for fitted in tables + [as_dask(table) for table in tables]:
+        model = Preparation(**steps).fit(fitted)
+        for table in tables:
+            np.testing.assert_allclose(model.transform(table), expected, atol=1e-9)
+            made = model.transform(as_dask(table)).compute()
+            np.testing.assert_allclose(made, expected, atol=1e-9)
+
+
 def test_states_of_both_are_alike():
     model = Preparation(log1p=True, standardize=True, pca=2).fit(as_dask(X))
     copy = Preparation.from_state(model.to_state())
@@ -250,7 +262,7 @@ def test_output_containers_do_not_apply():
 @pytest.fixture
 def client():
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         distributed.LocalCluster(processes=True, **options) as cluster,
         distributed.Client(cluster) as client,

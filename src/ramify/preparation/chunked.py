@@ -30,13 +30,13 @@ from .steps import (
     extremes,
 )
 
-# Up to so many features their covariances are formed: 32 MiB for each chunk under way.
-MAX_COVARIANCES = 2048
 # Numbers in double precision that are worked on at a time (32 MiB).
 MAX_BLOCK = 2**22
+# Up to so many features their covariances are formed: as many numbers for each chunk under way.
+MAX_COVARIANCES = 2048
 # A sparse product may lose so many times its result to the mean that is taken out of it.
 MAX_CANCELLED = 1e3
-# Passes over the data beyond that, at most, and residuals at which to stop earlier, relative to
+# Passes over data of more features, at most, and residuals at which to stop earlier, relative to
 # the largest eigenvalue.
 MAX_PASSES = 12
 RESIDUAL_RTOL = 1e-9
@@ -44,8 +44,8 @@ RESIDUAL_RTOL = 1e-9
 MIN_GUARDS = 32
 # Steps that no chunk can learn on its own, and what to do.
 SAMPLE = (
-    "fit the preparation to a sample of the rows in memory, for instance X[:100_000].compute(), "
-    "and transform X with it"
+    "fit the preparation to a sample of the rows in memory, for instance X[::100].compute(), and "
+    "transform X with it"
 )
 REFUSED = {
     "impute='median'": SAMPLE,
@@ -152,12 +152,11 @@ def axes(X: Any, steps: dict[str, Any], moments: "Moments", pca: int, random_sta
     mean, unit = moments.mean * moments.unit, moments.unit
     size = float(unit.max())
     if "standardize" in steps:
-        scale = steps["standardize"].scale
-        has_scale = scale > 0
+        scales = steps["standardize"]
         size = 1.0
-        unit = np.divide(unit, scale, out=np.zeros_like(unit), where=has_scale)
+        unit = scales.divide(unit)
         # Dense data have been centred already.
-        mean = np.divide(mean, scale, out=np.zeros_like(mean), where=has_scale & is_sparse(X))
+        mean = scales.divide(mean) if is_sparse(X) else np.zeros_like(mean)
     # So that no square vanishes.
     unit = unit / size
     energy = float(moments.squares() @ unit**2)

@@ -60,6 +60,9 @@ def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Ma
     for name, step in steps.items():
         if name in DENSE and sparse.issparse(X):
             X = X.toarray()
+        if name == "pca" and "standardize" in steps:
+            # Which has centred X, or not, as the training data may have not been, or been.
+            step = step._replace(mean=steps["standardize"].mean_after(X, step.mean))
         if name == "adjust":
             X = step.apply(X, Z)
         elif name != "impute":

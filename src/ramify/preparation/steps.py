@@ -134,6 +134,21 @@ class Scales(NamedTuple):
             return type(X)((values, X.indices, X.indptr), shape=X.shape)
         return np.where(has_scale, (X - self.mean) / scale, 0.0)
 
+    def divide(self, values: Floats) -> Floats:
+        """Values of the features in these units, not centred; 0 for constants."""
+        return np.divide(values, self.scale, out=np.zeros_like(values), where=self.scale > 0)
+
+    def mean_after(self, X: Matrix, learned: Floats) -> Floats:
+        """The mean of the training data in these units, as `apply` would give them stored as X is.
+
+        `learned` is their mean as they were stored, sparse or not: 0 but for rounding if not.
+        """
+        mean = self.divide(self.mean)
+        was_sparse = np.abs(learned).sum() > np.abs(mean).sum() / 2
+        if was_sparse == sparse.issparse(X):
+            return learned
+        return np.zeros_like(mean) if was_sparse else mean
+
 
 class Axes(NamedTuple):
     """Coordinates along the principal axes of the training data.
