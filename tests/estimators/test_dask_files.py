@@ -62,3 +62,11 @@ def test_a_trajectory_takes_the_points_from_the_workers(fitted):
     np.testing.assert_allclose(
         Trajectory.from_estimator(model).pseudotime_, in_memory.pseudotime_, atol=1e-6
     )
+
+
+def test_a_trajectory_is_saved_with_its_points(fitted, tmp_path):
+    _, model = fitted
+    path = Trajectory.from_estimator(model).rooted(sample=3)
+    path.save(tmp_path / "path.ramify")
+    loaded = ramify.load(tmp_path / "path.ramify")
+    np.testing.assert_array_equal(loaded.pseudotime_, path.pseudotime_)

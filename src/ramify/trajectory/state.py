@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Ints
+from ..chunks import is_chunked
 from ..estimators._files import estimator_from_state, estimator_state
 from ..io import Unsound
 from .checks import check_edges, check_points, check_positions, check_sigma
@@ -28,7 +29,12 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
     <Trajectory: 3 samples, 1 branches, 2 tips, rooted at T2>
     """
     base, samples, model = trajectory._base, trajectory._samples, trajectory.estimator_
-    is_fitted = model is not None and np.array_equal(samples.points, _fitted(model, samples.scale))
+    # The file of an estimator is without points that stay on the workers of Dask.
+    is_fitted = (
+        model is not None
+        and not is_chunked(model.embedding_)
+        and np.array_equal(samples.points, _fitted(model, samples.scale))
+    )
     return {
         "kind": "trajectory",
         "estimator": None if model is None else estimator_state(model),
