@@ -16,6 +16,7 @@ LAYERS = [
     "rows",
     "_validation",
     "chunks",
+    "landmarks",
     "kernels",
     "neighbors",
     "graph",
