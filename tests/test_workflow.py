@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import dask
 import numpy as np
@@ -329,15 +330,25 @@ def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, 
         pd.testing.assert_frame_equal(made.place(lazy), made.place(whole))
         parts = list(made.place_chunks(lazy))
         assert [len(part) for part in parts] == list(lazy.X.chunks[0])
+        reversed_ = read_table(parquet, lazy=True, **options)
+        order = np.arange(len(made.features))[::-1]
+        reversed_ = replace(
+            reversed_, X=reversed_.X[:, order], features=[made.features[j] for j in order]
+        )
+        pd.testing.assert_frame_equal(made.place(reversed_), made.place(whole))
 
 
 def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
     made = learn_workflow(frame, DDRTree(random_state=0), Preparation(impute="drop"))
     holes = frame.copy()
     holes.iloc[[3, 20], 1] = np.nan
+    holes.iloc[24:32, 0] = np.nan  # all of a chunk
     holes.to_parquet(tmp_path / "holes.parquet", row_group_size=8)
-    places = made.place(read_table(tmp_path / "holes.parquet", lazy=True, features=made.features))
-    assert places.index.tolist() == [name for name in frame.index if name not in {"s3", "s20"}]
+    table = read_table(tmp_path / "holes.parquet", lazy=True, features=made.features)
+    assert table.X.chunks[0][3] == 8
+    gone = {"s3", "s20", *frame.index[24:32]}
+    assert made.place(table).index.tolist() == [name for name in frame.index if name not in gone]
+    assert [len(part) for part in made.place_chunks(table)] == [7, 8, 7, 0, 8, 8, 8, 4]
 
 
 def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
@@ -353,7 +364,9 @@ def test_columns_of_a_lazy_table(parquet, frame, lazy_chunks):
     assert column(lazy, "site").tolist() == frame["site"].tolist()
 
 
-def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(parquet, lazy_chunks, monkeypatch):
+def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
+    parquet, lazy_chunks, monkeypatch
+):
     read = []
 
     def spy(self, block, call=Rows.__call__):

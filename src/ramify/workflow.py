@@ -59,6 +59,14 @@ class Workflow:
         """The fitted SPL, DRTree or DDRTree."""
         return self.trajectory.estimator_
 
+    @property
+    def embedding(self) -> Floats:
+        """The places of all samples of the table, also if the estimator learned from landmarks."""
+        fitted, samples = self.estimator.embedding_, self.trajectory._samples
+        if np.array_equal(samples.points, np.asarray(fitted, dtype=np.float64) * samples.scale):
+            return np.asarray(fitted)
+        return samples.points / samples.scale
+
     def transform(self, data: Any) -> Any:
         """Place samples in the learned space.
 
@@ -126,7 +134,7 @@ class Workflow:
         Yields
         ------
         places : DataFrame
-            Of the rows of the next chunk.
+            Of the rows of the next chunk, maybe of none.
 
         Examples
         --------
@@ -143,12 +151,12 @@ class Workflow:
         [150]
         """
         for embedding in self._embedded_chunks(data):
-            yield self._placed(embedding)
+            yield self._placed(embedding) if len(embedding) else embedding
 
     def _embedded_chunks(self, table: Table) -> Iterator[Any]:
         """The embedding of each chunk in turn; the workers are some chunks ahead."""
         dask, _ = dask_modules()
-        X = as_chunks(table.X)
+        X = as_chunks(columns(table, self.features))
         blocks, first = X.to_delayed().ravel(), [*starts(X), X.shape[0]]
         given = dask.delayed(
             (self.features, self.preparation, self.estimator._for_workers()), traverse=False
@@ -305,7 +313,13 @@ def n_threads() -> int:
 
 def embedded_rows(rows: Any, annotations: Any, given: Any) -> Any:
     """The embedding of the rows of one chunk, on a worker."""
-    table = Table(as_rows(rows), given[0], list(annotations.index), annotations, "the table")
+    features, preparation, estimator = given
+    table = Table(as_rows(rows), features, list(annotations.index), annotations, "the table")
+    if preparation.impute == "drop":
+        # Of a whole table this is an error, of a part of it not.
+        keep = complete_rows(table.X, covariates(table, preparation))
+        if not keep.any():
+            return frame_of(estimator, np.empty((0, len(estimator.components_))), [])
     return embedded(table, *given)
 
 

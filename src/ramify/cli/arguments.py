@@ -4,6 +4,7 @@ import argparse
 import csv
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -64,6 +65,7 @@ PARAMETERS = (
     Parameter("tol", ALL, "when to stop"),
     Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
     Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
+    Parameter("checkpoint", DDRTREE, "file to write after every iteration, for --resume", "PATH"),
 )
 
 
@@ -161,6 +163,10 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         help="picture to draw (default: %(default)s)",
     )
     add_parameters(parser)
+    group = add_scheduler(parser)
+    group.add_argument(
+        "--resume", action="store_true", help="go on from the file --checkpoint, if it is there"
+    )
 
 
 def add_transform(parser: argparse.ArgumentParser) -> None:
@@ -176,6 +182,7 @@ def add_transform(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--use-rep", metavar="KEY", help=argparse.SUPPRESS)
     parser.add_argument("--layer", metavar="KEY", help=argparse.SUPPRESS)
+    add_scheduler(parser)
 
 
 def add_plot(parser: argparse.ArgumentParser) -> None:
@@ -379,11 +386,23 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
         group.add_argument(
             *spellings,
             dest=name,
-            type=json_object if name == "kernel_params" else literal,
+            type=TYPES.get(name, literal),
             default=argparse.SUPPRESS,
             metavar=metavar,
             help=f"{text.replace('%', '%%')}{only}",
         )
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> Any:
+    """Where a table is worked on that does not fit into memory."""
+    group = parser.add_argument_group("tables beyond memory (zarr, .h5ad, Parquet or .npy)")
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="read and work chunk by chunk, with Dask: tcp://HOST:PORT of a cluster, local for "
+        "processes of this machine, or threads of this process",
+    )
+    return group
 
 
 def names(text: str) -> list[str]:
@@ -430,3 +449,7 @@ def json_object(text: str) -> Any:
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError(f'{text!r} must be an object such as {{"gamma": 0.1}}')
     return found
+
+
+# How parameters are read whose values are neither numbers nor words.
+TYPES: dict[str, Callable[[str], Any]] = {"kernel_params": json_object, "checkpoint": str}

@@ -7,7 +7,7 @@ from .arguments import build_parser
 from .console import Console
 
 # Arguments that are names of files or folders.
-PATHS = {"input", "model", "new", "result", "path", "out"}
+PATHS = {"input", "model", "new", "result", "path", "out", "checkpoint"}
 
 
 def run(options: argparse.Namespace, console: Console) -> None:

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -167,3 +167,23 @@ class Console:
                 bar.update(progress.iteration - bar.n)
 
             yield show
+
+    @contextmanager
+    def counting(self, total: int, what: str) -> Iterator[Callable[[int], Any]]:
+        """A function that counts rows, on one bar if somebody is looking."""
+        if not sys.stderr.isatty():
+            yield lambda n: None
+            return
+        from .._compat import import_extra
+
+        tqdm = import_extra("tqdm", "the progress bar", "cli").tqdm
+        with tqdm(
+            total=total,
+            desc=what,
+            unit=" rows",
+            unit_scale=True,
+            file=sys.stderr,
+            leave=False,
+            delay=SECONDS_BEFORE_BAR,
+        ) as bar:
+            yield bar.update

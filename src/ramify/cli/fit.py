@@ -4,6 +4,7 @@ import argparse
 import platform
 import warnings
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +23,7 @@ from ..preparation import Preparation
 from ..trajectory import Trajectory
 from ..workflow import Workflow, column, frame_of, learn_workflow
 from .arguments import PARAMETERS
+from .cluster import scheduler, showing_passes
 from .console import Console, Failure, Usage
 from .pictures import COMPUTED, colored_panels, save_figure
 from .results import MODEL, RUN, check_out, new_folder, write_frame, write_json
@@ -43,11 +45,31 @@ def run(options: argparse.Namespace, console: Console) -> None:
     make_estimator(options), make_preparation(options), parse_root(options.root)
     if options.end is not None and options.root is None:
         raise Usage("--end needs a --root to start from; add one, or --root auto.")
+    check_scheduled(options)
     check_out(options.out, force=options.force)
-    console.stage("read")
-    table = read_table(options.input, **reading_of(options))
-    facts = fit(table, options, console)
+    console.stage("connect" if options.scheduler else "read")
+    with scheduler(options.scheduler, console) as work:
+        console.stage("read")
+        with showing_passes(work)("read"):
+            table = read_table(options.input, lazy=work is not None, **reading_of(options))
+        facts = fit(table, options, console, work)
     console.result(facts, describe(facts, options.out))
+
+
+def check_scheduled(options: argparse.Namespace) -> None:
+    """What cannot be done chunk by chunk, or gone on with."""
+    if options.resume and getattr(options, "checkpoint", None) is None:
+        raise Usage(
+            "--resume needs the file that an earlier fit has written; add --checkpoint PATH."
+        )
+    if options.scheduler is None:
+        return
+    for name in ("impute", "rank_normalize", "adjust", "kernel"):
+        if getattr(options, name, None):
+            raise Usage(
+                f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
+                f"--scheduler they are read chunk by chunk; leave one of the two out."
+            )
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -101,10 +123,16 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
     )
 
 
-def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Fit a table and write all results into the folder; return what run.json says."""
+def fit(
+    table: Table, options: argparse.Namespace, console: Console, work: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Fit a table and write all results into the folder; return what run.json says.
+
+    `work` is what `scheduler` says of Dask, if the table is read by it.
+    """
     estimator, preparation = make_estimator(options), make_preparation(options)
-    check_missing(table, preparation)
+    with showing_passes(work)("read"):
+        check_missing(table, preparation)
     missing = missing_by_column(table) if preparation.impute == "median" else {}
     empty = [name for name, count in missing.items() if count == len(table.samples)]
     if empty:
@@ -116,9 +144,20 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
         if name not in COMPUTED:
             column(table, name)  # complains now rather than after the fit
     console.stage("hash")
-    digest = file_hash(options.input) if Path(options.input).exists() else None
+    # One machine would read for hours what many share.
+    is_hashed = work is None and Path(options.input).exists()
+    digest = file_hash(options.input) if is_hashed else None
     started = datetime.now(UTC)
-    with console.progress(type(estimator).__name__, estimator.max_iter) as callback:
+    with (
+        ExitStack() as passes,
+        console.progress(type(estimator).__name__, estimator.max_iter) as callback,
+    ):
+
+        def begin(stage: str) -> None:
+            passes.close()
+            passes.enter_context(showing_passes(work)(stage))
+            console.stage(stage)
+
         made = learn_workflow(
             table,
             estimator.set_params(callback=callback),
@@ -128,8 +167,9 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             ),
             end=parse_node(options.end),
             prune=options.prune,
+            resume=options.resume,
             reading=reading_of(options),
-            on_stage=console.stage,
+            on_stage=begin,
         )
     made.estimator.set_params(callback=None)
     warn_of_other_roots(made.trajectory)
@@ -151,6 +191,10 @@ def fit(table: Table, options: argparse.Namespace, console: Console) -> dict[str
             save_figure(figure, [folder / name for name in files["figure"]])
         console.stage(None)
         facts = record(made, table, options, console)
+        if work is not None:
+            chunks = list(table.X.chunks[0])
+            facts["scheduler"] = {**work, "chunks": len(chunks), "rows per chunk": max(chunks)}
+            facts["versions"]["dask"] = metadata.version("dask")
         facts["started"] = started.isoformat(timespec="seconds")
         facts["input"]["sha256"] = digest
         facts["columns"], facts["files"] = columns, files
@@ -190,7 +234,7 @@ def tables_of(
     model, path, pandas = made.estimator, made.trajectory, import_pandas()
     names = path.names_.tolist()
     kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
-    embedding = frame_of(model, model.embedding_, names)
+    embedding = frame_of(model, made.embedding, names)
     annotations = {name: kept[name].to_numpy() for name in kept.columns}
     for name in colors:
         if name not in COMPUTED and name not in annotations:
@@ -207,7 +251,8 @@ def tables_of(
     nodes = getattr(model, "centers_", None)
     graph = model.tree_ if nodes is not None else model.graph_
     nodes = model.skeleton_ if nodes is None else nodes
-    if nodes is not model.embedding_ and hasattr(model, "labels_"):
+    is_own = nodes is model.embedding_ or len(model.embedding_) < len(names)
+    if not is_own and hasattr(model, "labels_"):
         samples[unused("center", annotations)] = model.labels_
     centers = pandas.DataFrame(nodes, columns=embedding.columns)
     centers.index.name = "center"

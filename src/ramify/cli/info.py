@@ -61,17 +61,17 @@ def model_facts(path: Path) -> dict[str, Any]:
 
     found = load(path)
     facts: dict[str, Any] = {"model": str(path), "bytes": path.stat().st_size}
-    model = found
+    model, n_samples = found, None
     if isinstance(found, Workflow):
         given = found.preparation.get_params(deep=False)
         facts["features"] = len(found.features)
         facts["feature names"] = found.features[:20]
         facts["preparation"] = {name: given[name] for name in STEPS if given[name]}
         facts["trajectory"] = repr(found.trajectory) if found.is_rooted else "no root was given"
-        model = found.estimator
+        model, n_samples = found.estimator, len(found.trajectory.names_)
     elif isinstance(found, Trajectory):
         facts["trajectory"] = repr(found)
-        model = found.estimator_
+        model, n_samples = found.estimator_, len(found.names_)
     if model is None:
         return facts
     parameters = {k: v for k, v in model.get_params(deep=False).items() if k != "callback"}
@@ -81,7 +81,7 @@ def model_facts(path: Path) -> dict[str, Any]:
             k: v if isinstance(v, int | float | str | None) else str(v)
             for k, v in parameters.items()
         },
-        "samples": len(model.embedding_),
+        "samples": len(model.embedding_) if n_samples is None else n_samples,
         "components": model.embedding_.shape[1],
         "objective": float(model.objective_),
         "iterations": int(model.n_iter_),

@@ -129,6 +129,11 @@ def draw_features(
 def feature_values(result: Result, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
     """Features, or other columns of numbers, as in the input if that is still the same."""
     source = Path(result.run["input"]["path"])
+    if result.run.get("scheduler"):
+        raise Failure(
+            f"{source} was read chunk by chunk (--scheduler), but features along the tree are "
+            "drawn of a table in memory; fit it, or a part of it, without --scheduler."
+        )
     if not source.exists():
         raise Failure(
             f"the input {source} is not there to read features from; run ramify plot where ramify "

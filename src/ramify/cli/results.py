@@ -4,8 +4,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,13 +117,34 @@ def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
 
 def write_frame(frame: Any, path: Path) -> None:
     """Write a DataFrame as CSV, TSV or Parquet by the ending of the name, whole or not at all."""
-    with replacing_bytes(path) as file:
-        if path.suffix == ".parquet":
-            import_extra("pyarrow", "Parquet", "cli")
-            frame.to_parquet(file)
-        else:
-            separator = "\t" if path.suffix == ".tsv" else ","
-            frame.to_csv(file, mode="wb", sep=separator, lineterminator="\n")
+    write_frames([frame], path)
+
+
+def write_frames(frames: Iterable[Any], path: Path) -> None:
+    """The same for a DataFrame in parts, of which one is held at a time.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from ramify.cli.results import write_frames
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> write_frames((pd.DataFrame({"a": [k]}, index=[f"s{k}"]) for k in range(2)), path)
+    >>> path.read_text().split()
+    [',a', 's0,0', 's1,1']
+    """
+    with replacing_bytes(path) as file, ExitStack() as stack:
+        writer = None
+        for k, frame in enumerate(frames):
+            if path.suffix == ".parquet":
+                part = import_extra("pyarrow", "Parquet", "cli").Table.from_pandas(frame)
+                if writer is None:
+                    parquet = import_extra("pyarrow.parquet", "Parquet", "cli")
+                    writer = stack.enter_context(parquet.ParquetWriter(file, part.schema))
+                writer.write_table(part)
+            else:
+                separator = "\t" if path.suffix == ".tsv" else ","
+                frame.to_csv(file, mode="wb", sep=separator, lineterminator="\n", header=k == 0)
 
 
 def write_json(facts: dict[str, Any], path: Path) -> None:

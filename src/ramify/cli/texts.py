@@ -27,11 +27,16 @@ examples:
   ramify fit cohort.parquet -o out --rank-normalize --adjust age,sex --root stage=I --prune
   ramify fit cells.h5ad -o out --use-rep X_pca --n_components 5 --root cell_type=HSC
   ramify fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
+  ramify fit atlas.zarr -o out --pca 50 --scheduler tcp://10.0.0.1:8786 --checkpoint atlas.fit
 
 The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
 or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
 comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
 defaults.
+
+With --scheduler the table is read chunk by chunk by the workers of Dask, which need the same path
+to it; drtree and spl are then fitted to landmarks. What needs all rows in one place (--impute,
+--rank-normalize, --adjust, --kernel) is for tables in memory.
 """
 TRANSFORM = """\
 Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
@@ -41,6 +46,7 @@ TRANSFORM_EXAMPLES = """\
 examples:
   ramify transform out new.csv                    (to the screen, as CSV)
   ramify transform out/model.ramify new.parquet -o placed.csv
+  ramify transform out new.zarr -o placed.parquet --scheduler local
 """
 PLOT = """\
 Draw a result of `ramify fit`: the embedding with its graph, the tree laid out flat, branches as a

@@ -1,0 +1,147 @@
+"""`--scheduler`: where Dask works, for tables that are read chunk by chunk."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from importlib.util import find_spec
+from typing import Any
+
+from .. import __version__
+from .._compat import import_extra
+from .._messages import listed
+from .console import SECONDS_BEFORE_BAR, Console, Failure
+
+# How long to wait for a scheduler to answer, and for its first worker.
+SECONDS_TO_ANSWER = 10
+NEEDS = "--scheduler"
+
+
+@contextmanager
+def scheduler(address: str | None, console: Console) -> Iterator[dict[str, Any] | None]:
+    """Let Dask work there, and close it at the end; what there is to record about it.
+
+    Parameters
+    ----------
+    address : str or None
+        "threads", those of this process; "local", processes of this machine; or the address of a
+        scheduler that runs. None: nothing is Dask's.
+    console : Console
+    """
+    if address is None:
+        yield None
+        return
+    dask = import_extra("dask", NEEDS, "dask")
+    import_extra("dask.array", NEEDS, "dask")
+    if address == "threads":
+        system = import_extra("dask.system", NEEDS, "dask")
+        with dask.config.set(scheduler="threads"):
+            yield {"kind": "threads", "workers": 1, "threads": system.CPU_COUNT}
+        return
+    distributed = import_extra("distributed", NEEDS, "dask")
+    opened = local_cluster if address == "local" else running_cluster
+    with quiet_logs(), opened(distributed, address) as client:
+        check_workers(client, address)
+        if not console.is_json and find_spec("bokeh") is not None:
+            console.note(f"dashboard at {client.dashboard_link}")
+        threads = client.nthreads()
+        yield {
+            "kind": "local" if address == "local" else "cluster",
+            "address": client.scheduler.address,
+            "workers": len(threads),
+            "threads": sum(threads.values()),
+        }
+
+
+@contextmanager
+def quiet_logs() -> Iterator[None]:
+    """Errors reach the user as one line, not also as what Dask logs of them."""
+    names = ("distributed", "tornado", "bokeh")
+    before = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
+
+
+@contextmanager
+def local_cluster(distributed: Any, address: str) -> Iterator[Any]:
+    """A client of processes on this machine, one for each processor, which end with the command."""
+    with (
+        distributed.LocalCluster(
+            processes=True,
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # for this machine only, at any free port
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@contextmanager
+def running_cluster(distributed: Any, address: str) -> Iterator[Any]:
+    """A client of a scheduler that runs elsewhere."""
+    try:
+        # First without a client: one that cannot connect complains again when it is thrown away.
+        asyncio.run(knock(address))
+        client = distributed.Client(address, timeout=SECONDS_TO_ANSWER)
+    # What answers there may be anything, with errors of any type.
+    except Exception as error:
+        raise Failure(
+            f"no Dask scheduler answers at {address!r} within {SECONDS_TO_ANSWER} seconds; check "
+            "the address (such as tcp://10.0.0.1:8786), start one with `dask scheduler`, or pass "
+            "--scheduler local for processes of this machine."
+        ) from error
+    try:
+        yield client
+    finally:
+        with suppress(Exception):  # of a scheduler that is gone already
+            client.close()
+
+
+async def knock(address: str) -> None:
+    """Connect, and take leave."""
+    comm = import_extra("distributed.comm", NEEDS, "dask")
+    connection = await comm.connect(address, timeout=SECONDS_TO_ANSWER)
+    await connection.close()
+
+
+def check_workers(client: Any, address: str) -> None:
+    """There must be a worker, and ramify on all of them."""
+    try:
+        client.wait_for_workers(1, timeout=SECONDS_TO_ANSWER)
+    except TimeoutError as error:
+        raise Failure(
+            f"the Dask scheduler at {address} has no workers; start some: dask worker {address}."
+        ) from error
+    found = client.get_versions(packages=["ramify"])["workers"]
+    versions = {name: worker["packages"].get("ramify") for name, worker in found.items()}
+    wrong = {name: version for name, version in versions.items() if version != __version__}
+    if wrong:
+        have = sorted({f"ramify {version}" if version else "none" for version in wrong.values()})
+        raise Failure(
+            f"{len(wrong)} of {len(versions)} workers lack ramify {__version__} (they have "
+            f"{listed(have)}): {listed(wrong, 3)}; install the same version on all of them."
+        )
+
+
+def showing_passes(work: dict[str, Any] | None) -> Callable[[str], Any]:
+    """Contexts in which Dask's own bar shows each pass over the data, on a terminal.
+
+    Iterations have a bar of their own, and a cluster has its dashboard.
+    """
+    if work is None or work["kind"] != "threads" or not sys.stderr.isatty():
+        return lambda stage: nullcontext()
+    diagnostics = import_extra("dask.diagnostics", NEEDS, "dask")
+
+    def bar(stage: str) -> Any:
+        if stage == "fit":
+            return nullcontext()
+        return diagnostics.ProgressBar(minimum=SECONDS_BEFORE_BAR, out=sys.stderr)
+
+    return bar

@@ -1,0 +1,298 @@
+"""`--scheduler`: the same results from a table that stays in its file, wherever Dask works."""
+
+import io
+import json
+import subprocess
+import sys
+import time
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+import zarr
+
+from ramify.cli import cluster
+
+from .conftest import read_run
+
+N = 150
+PARAMETERS = ["--n_centers", "25", "--figure", "none"]
+
+
+@pytest.fixture(scope="module")
+def files(simulated, tmp_path_factory):
+    """The simulated patients as Parquet, and their numbers as a plain array in zarr format."""
+    folder = tmp_path_factory.mktemp("files")
+    simulated.to_parquet(folder / "patients.parquet", row_group_size=20, index=False)
+    values = simulated[[f"lab{k}" for k in range(6)]].to_numpy()
+    array = zarr.open_array(
+        str(folder / "data.zarr"), mode="w", shape=values.shape, chunks=(20, 6), dtype=values.dtype
+    )
+    array[:] = values
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def small_chunks():
+    """Eight chunks of 20 rows of six numbers, and of seven with the age."""
+    with dask.config.set({"array.chunk-size": 20 * 7 * 8}):
+        yield
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """The address of a scheduler with one worker, in processes of their own."""
+    folder = tmp_path_factory.mktemp("cluster")
+    described, started = folder / "scheduler.json", []
+
+    def start(module, *options):
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *map(str, options)]
+        command += ["--no-dashboard", "--host", "127.0.0.1"]
+        started.append(subprocess.Popen(command, stderr=subprocess.DEVNULL, cwd=folder))
+
+    try:
+        start("dask_scheduler", "--port", 0, "--scheduler-file", described)
+        address = wait_for_address(described)
+        start("dask_worker", address, "--nthreads", 1, "--local-directory", folder)
+        yield address
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def wait_for_address(path):
+    for _ in range(300):
+        if path.exists() and path.stat().st_size:
+            return json.loads(path.read_text())["address"]
+        time.sleep(0.1)
+    raise TimeoutError("the scheduler has not started")
+
+
+def assert_same_tables(out, expected, names=("embedding", "centers")):
+    for name in names:
+        found, wanted = (
+            pd.read_csv(folder / f"{name}.csv", index_col=0) for folder in (out, expected)
+        )
+        pd.testing.assert_frame_equal(found, wanted, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["threads", "local", "cluster"])
+def test_scheduled_fit_equals_the_one_in_memory(kind, files, running, tmp_path, ramify):
+    address = running if kind == "cluster" else kind
+    given = [files / "data.zarr", *PARAMETERS, "--standardize", "--root", "auto"]
+    assert ramify("fit", *given, "-o", tmp_path / "memory")[0] == 0
+    code, text, err = ramify("fit", *given, "-o", tmp_path / "out", "--scheduler", address)
+    assert code == 0, err
+    assert text.startswith("data       150 samples x 6 features")
+    assert ("dashboard at http://" in err) == (kind != "threads")
+    assert_same_tables(
+        tmp_path / "out", tmp_path / "memory", ("embedding", "centers", "tree", "pseudotime")
+    )
+    run = read_run(tmp_path / "out")
+    assert run["scheduler"]["kind"] == kind
+    assert run["scheduler"]["workers"] >= 1
+    assert (run["scheduler"]["chunks"], run["scheduler"]["rows per chunk"]) == (8, 20)
+    assert run["versions"]["dask"] == dask.__version__
+    assert run["input"]["sha256"] is None
+    assert "scheduler" not in read_run(tmp_path / "memory")
+
+
+def test_result_can_be_used_as_any_other(files, tmp_path, ramify):
+    out, table = tmp_path / "out", files / "patients.parquet"
+    given = ["--root", "stage=early", "--prune", "--color", "stage", "lab0", "--exclude", "age"]
+    code, _, err = ramify(
+        "fit", table, "-o", out, "--scheduler", "threads", "--n_centers", 25, *given
+    )
+    assert (code, err) == (0, "")
+    assert (out / "figure.png").exists()
+    assert pd.read_csv(out / "embedding.csv", index_col=0).index[0] == "P000"
+    for command in (["plot", out, "--kind", "layout"], ["score", out, "--labels", "stage"]):
+        assert ramify(*command)[0] == 0
+    assert "samples        150" in ramify("info", out)[1]
+    code, _, err = ramify("plot", out, "--kind", "trends")
+    assert code == 1
+    assert "was read chunk by chunk (--scheduler), but features along the tree are drawn" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, ramify, ending):
+    paths = [tmp_path / f"{name}.{ending}" for name in ("memory", "lazy")]
+    for path, options in zip(paths, ([], ["--scheduler", "threads"]), strict=True):
+        code, text, err = ramify(
+            "transform", fitted, files / "patients.parquet", "-o", path, *options
+        )
+        assert (code, err) == (0, "")
+        assert text == f"150 rows placed in {path}\n"
+    if ending == "parquet":
+        frames = [pd.read_parquet(path) for path in paths]
+    else:
+        separator = "\t" if ending == "tsv" else ","
+        frames = [pd.read_csv(path, index_col=0, sep=separator) for path in paths]
+    assert len(frames[0]) == N
+    pd.testing.assert_frame_equal(*frames, rtol=1e-9)
+
+
+def test_new_rows_to_the_screen_and_as_json(fitted, files, ramify):
+    given = ["transform", fitted, files / "patients.parquet", "--scheduler", "threads"]
+    code, text, err = ramify(*given)
+    assert (code, err) == (0, "")
+    assert pd.read_csv(io.StringIO(text), index_col=0).shape[0] == N
+    facts = json.loads(ramify(*given, "--json")[1])
+    assert facts["n_samples"] == len(facts["places"]) == N
+
+
+def test_rows_that_miss_a_value_are_dropped_chunk_by_chunk(simulated, table, tmp_path, ramify):
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--exclude", "age", "--impute", "drop", "--figure", "none"]
+    assert ramify("fit", table, "-o", out, *given)[0] == 0
+    holes = simulated.copy()
+    holes.loc[[3, 77], "lab2"] = np.nan
+    holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
+    placed = tmp_path / "placed.csv"
+    given = [out, tmp_path / "holes.parquet", "-o", placed, "--scheduler", "threads"]
+    code, text, err = ramify("transform", *given)
+    assert code == 0
+    assert "2 of 150 rows miss a value and were dropped, as in the fit: P003, P077." in err
+    assert text == f"148 rows placed in {placed}\n"
+    holes["lab2"] = np.nan
+    holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
+    code, _, err = ramify("transform", *given, "--force")
+    assert code == 1
+    assert "every row of" in err
+    assert len(pd.read_csv(placed)) == 148
+
+
+def test_missing_values_are_counted_by_column(simulated, tmp_path, ramify):
+    holes = simulated.copy()
+    holes.loc[[3, 77], "lab2"] = np.nan
+    holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
+    code, out, err = ramify(
+        "fit", tmp_path / "holes.parquet", "-o", tmp_path / "out", "--scheduler", "threads"
+    )
+    assert (code, out) == (1, "")
+    assert "has 2 missing values in 1 column: 'lab2' 2 of 150; " in err
+
+
+def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
+    checkpoint = tmp_path / "fit.checkpoint"
+    given = [files / "data.zarr", *PARAMETERS, "--scheduler", "threads"]
+    assert ramify("fit", *given, "-o", tmp_path / "whole")[0] == 0
+    given += ["--checkpoint", checkpoint]
+    assert ramify("fit", *given, "-o", tmp_path / "first", "--max_iter", 2)[0] == 0
+    assert read_run(tmp_path / "first")["n_iter"] == 2
+    assert checkpoint.exists()
+    code, _, err = ramify("fit", *given, "-o", tmp_path / "second", "--resume")
+    assert code == 0, err
+    assert_same_tables(tmp_path / "second", tmp_path / "whole")
+    assert read_run(tmp_path / "second")["parameters"]["checkpoint"] == str(checkpoint)
+    code, _, err = ramify("fit", *given[:-2], "-o", tmp_path / "third", "--resume")
+    assert code == 2
+    assert "--resume needs the file that an earlier fit has written; add --checkpoint PATH" in err
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "nonsense", "abc://x:1"], ids=["closed", "no port", "scheme"]
+)
+def test_scheduler_that_does_not_answer(address, files, tmp_path, ramify, monkeypatch):
+    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 1)
+    code, out, err = ramify(
+        "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", address
+    )
+    assert (code, out) == (1, "")
+    assert err.startswith(f"ramify fit: no Dask scheduler answers at '{address}' within 1 seconds")
+    assert "start one with `dask scheduler`, or pass --scheduler local" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+class FakeClient:
+    """A cluster of which one worker is not as it should be."""
+
+    def __init__(self, version):
+        self.version = version
+
+    def wait_for_workers(self, n_workers, timeout):
+        if self.version == "no worker":
+            raise TimeoutError
+
+    def get_versions(self, packages):
+        assert packages == ["ramify"]
+        versions = {"tcp://a:1": cluster.__version__, "tcp://b:2": self.version}
+        return {"workers": {k: {"packages": {"ramify": v}} for k, v in versions.items()}}
+
+
+def test_workers_must_be_there_and_have_ramify():
+    cluster.check_workers(FakeClient(cluster.__version__), "tcp://x:1")
+    with pytest.raises(cluster.Failure, match="has no workers; start some: dask worker tcp://x:1"):
+        cluster.check_workers(FakeClient("no worker"), "tcp://x:1")
+    with pytest.raises(
+        cluster.Failure, match=r"1 of 2 workers lack ramify .* \(they have none\): tcp://b:2; inst"
+    ):
+        cluster.check_workers(FakeClient(None), "tcp://x:1")
+    with pytest.raises(cluster.Failure, match=r"\(they have ramify 0.0.1\)"):
+        cluster.check_workers(FakeClient("0.0.1"), "tcp://x:1")
+
+
+def test_without_dask_the_extra_is_named(files, tmp_path, ramify, monkeypatch):
+    for name in ("dask", "distributed"):
+        monkeypatch.setitem(sys.modules, name, None)
+        given = ["fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
+        code, _, err = ramify(*given)
+        assert code == 1
+        assert f"--scheduler needs {name}; run: pip install 'ramify[dask]'" in err
+        monkeypatch.undo()
+
+
+def test_formats_that_cannot_be_read_chunk_by_chunk(table, tmp_path, ramify):
+    code, _, err = ramify("fit", table, "-o", tmp_path / "out", "--scheduler", "threads")
+    assert code == 1
+    assert "cannot be read chunk by chunk; convert it to Parquet or zarr" in err
+    assert "without --scheduler" in err
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--impute", "median"],
+        ["--rank-normalize"],
+        ["--adjust", "age"],
+        ["--kernel", "rbf"],
+    ],
+    ids=lambda given: given[0],
+)
+def test_what_needs_all_rows_in_one_place(given, files, tmp_path, ramify):
+    code, _, err = ramify(
+        "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "threads", *given
+    )
+    assert code == 2
+    assert f"{given[0]} needs all rows of the table in one place, but with --scheduler" in err
+
+
+def test_json_is_all_that_machines_read(files, running, tmp_path, ramify):
+    code, out, err = ramify(
+        "fit",
+        files / "data.zarr",
+        *["-o", tmp_path / "out", "--scheduler", running, "--json", *PARAMETERS],
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out)["scheduler"]["kind"] == "cluster"
+
+
+def test_truncated_chunk_is_named(files, tmp_path, ramify, simulated):
+    values = simulated[[f"lab{k}" for k in range(6)]].to_numpy()
+    path = tmp_path / "data.zarr"
+    array = zarr.open_array(
+        str(path), mode="w", shape=values.shape, chunks=(20, 6), dtype=values.dtype
+    )
+    array[:] = values
+    chunks = sorted(
+        p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".z", "z"))
+    )
+    chunks[2].write_bytes(chunks[2].read_bytes()[:-9])
+    code, _, err = ramify("fit", path, "-o", tmp_path / "out", "--scheduler", "threads")
+    assert code == 1
+    assert "rows 40 to 59" in err
+    assert "cannot be read" in err
+    assert err.count("\n") == 1
