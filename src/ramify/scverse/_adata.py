@@ -191,7 +191,8 @@ def write(adata: Any, results: Results, copy: bool) -> Any:
     """
     target = adata.copy() if copy else adata
     target.obs = replaced(target.obs, results.obs, results.stale_obs)
-    if results.var or any(name in target.var for name in results.stale_var):
+    is_lazy = hasattr(target.var, "to_memory")  # a table that AnnData could not write
+    if is_lazy or results.var or any(name in target.var for name in results.stale_var):
         target.var = replaced(target.var, results.var, results.stale_var)
     for name, value in results.obsm.items():
         target.obsm[name] = value
