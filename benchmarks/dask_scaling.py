@@ -155,10 +155,13 @@ def written(client: Any) -> int:
 
 def peak_bytes() -> int:
     """The most memory that this process has held at any time."""
-    for line in Path("/proc/self/status").read_text("ascii").splitlines():
-        if line.startswith("VmHWM"):
-            return 1024 * int(line.split()[1])
-    raise OSError("the peak of the memory is told on Linux only")
+    return status_bytes("VmHWM")
+
+
+def status_bytes(field: str) -> int:
+    """A number that Linux tells of this process."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return next(1024 * int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def large(n_rows: int, chunk: int) -> dict[str, Any]:
@@ -201,20 +204,39 @@ def large(n_rows: int, chunk: int) -> dict[str, Any]:
 
 
 def traffic_by_chunks(n_rows: int, counts: list[int]) -> dict[str, Any]:
-    """Bytes per iteration against the number of chunks."""
+    """Bytes per iteration against the number of chunks, and what the scheduler remembers."""
     rows = []
     with cluster() as client:
         client.run(count_bytes), count_bytes()
         for count in counts:
-            traffic: list[int] = []
-            DDRTree(
-                random_state=0,
-                max_iter=N_ITER,
-                tol=0,
-                callback=lambda progress, traffic=traffic: traffic.append(written(client)),
-            ).fit(lazily(n_rows, n_rows // count))
-            rows.append({"chunks": count, "bytes": statistics.median(np.diff(traffic).tolist())})
+            notes: list[tuple[int, int, int]] = []
+
+            def note(progress: Any, notes: list[tuple[int, int, int]] = notes) -> None:
+                tasks = client.run_on_scheduler(count_tasks)
+                notes.append((written(client), tasks, resident_bytes()))
+
+            fit_options = {"random_state": 0, "max_iter": N_ITER, "tol": 0, "callback": note}
+            DDRTree(**fit_options).fit(lazily(n_rows, n_rows // count))
+            steps = np.diff(notes, axis=0)
+            rows.append(
+                {
+                    "chunks": count,
+                    "bytes": float(np.median(steps[:, 0])),
+                    "tasks": float(np.median(steps[:, 1])),
+                    "remembered": float(steps[:, 2].sum() / len(steps)),
+                }
+            )
     return {"n_rows": n_rows, "rows": rows}
+
+
+def count_tasks(dask_scheduler: Any) -> int:
+    """Tasks that the scheduler knows of."""
+    return len(dask_scheduler.tasks)
+
+
+def resident_bytes() -> int:
+    """The memory that this process, in which the scheduler is, holds now."""
+    return status_bytes("VmRSS")
 
 
 def machine() -> dict[str, Any]:
@@ -274,15 +296,20 @@ def render(results: dict[str, Any]) -> str:
         )
     if "traffic" in results:
         found = results["traffic"]
-        lines = ["| chunks | MB per iteration | MB per chunk |", "| --- | --- | --- |"]
+        lines = ["| chunks | MB per iteration | MB per chunk | tasks to remember, per iteration |"]
+        lines += ["| --- | --- | --- | --- |"]
         lines += [
             f"| {row['chunks']:,} | {row['bytes'] / 1e6:.2f} | "
-            f"{row['bytes'] / row['chunks'] / 1e6:.3f} |"
+            f"{row['bytes'] / row['chunks'] / 1e6:.3f} | {row['tasks']:,.0f} |"
             for row in found["rows"]
         ]
+        most = max(found["rows"], key=lambda row: row["chunks"])
         parts.append(
             f"**Traffic.** All that client, scheduler and two workers write to one another in an "
-            f"iteration of {found['n_rows']:,} samples, tasks and heartbeats included.\n\n"
+            f"iteration of {found['n_rows']:,} samples, tasks and heartbeats included. The "
+            "scheduler remembers how the points came about, to have those of a lost worker made "
+            f"anew: with {most['chunks']:,} chunks its process grew by "
+            f"{most['remembered'] / most['chunks'] / 1e3:.0f} kB per chunk and iteration.\n\n"
             + "\n".join(lines)
         )
     if "large" in results:
