@@ -105,6 +105,35 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
     return chosen.row[order], chosen.number[order]
 
 
+def gather(X: Any) -> Matrix:
+    """All rows of a Dask array, checked: an array, or a CSR matrix if it holds such.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.landmarks import gather
+    >>> gather(da.arange(6, chunks=2).reshape(3, 2))
+    array([[0, 1],
+           [2, 3],
+           [4, 5]])
+    """
+    X = as_chunks(X)
+    if X.shape[0] == 0:
+        return np.empty(X.shape, dtype=X.dtype)
+    parts = reduce_chunks(
+        X, checked_part, list.__add__, first=np.array(starts(X)), n_features=X.shape[1]
+    )
+    if sparse.issparse(parts[0]):
+        return sparse.csr_array(sparse.vstack(parts))
+    return np.concatenate(parts)
+
+
+def checked_part(rows: Matrix, index: int, first: Ints, n_features: int) -> list[Matrix]:
+    """The rows of a chunk, as a list of one part."""
+    check_rows(rows, index, int(first[index]), n_features)
+    return [rows]
+
+
 def rounds(n_landmarks: int) -> tuple[int, int, int]:
     """How many rows to take in each round: a half, and two quarters.
 

@@ -64,6 +64,7 @@ PARAMETERS = (
     Parameter("max_iter", ALL, "most iterations", "N"),
     Parameter("tol", ALL, "when to stop"),
     Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
+    Parameter("n_landmarks", ("drtree", "spl"), "rows to fit of data beyond memory", "N"),
     Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
     Parameter("checkpoint", DDRTREE, "file to write after every iteration, for --resume", "PATH"),
 )

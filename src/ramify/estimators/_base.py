@@ -44,6 +44,7 @@ from ..chunks import as_chunks, check_rows, is_chunked, map_chunks, starts
 from ..graph import adjacency
 from ..io import write_state
 from ..kernels import block_rows, kernel_matrix, kernel_rows
+from ..landmarks import choose_landmarks, gather
 from ..linalg import column_signs, complete_basis
 from ..memory import check_memory
 from ..parallel import ordered_map
@@ -58,6 +59,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # Rows per block of a transform.
 BLOCK = 8192
+# What DRTree and SPL accept as `n_landmarks`.
+LANDMARKS = [Interval(Integral, 2, None, closed="left")]
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
 # What new samples are placed without: it stays behind when a model is sent to the workers.
@@ -128,6 +131,8 @@ class StructureLearner(
     verbose: int
     callback: Callback | None
     n_jobs: int | None
+    n_landmarks: int
+    random_state: Any
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [
@@ -149,17 +154,45 @@ class StructureLearner(
         "callback": [callable, None],
     }
 
-    def _validated(self, X: Any) -> Matrix:
-        """Parameters and training data, checked."""
+    def _check_parameters(self) -> None:
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
         check_kernel_params(self.kernel, self.kernel_params)
+
+    def _validated(self, X: Any) -> Matrix:
+        """Parameters and training data, checked."""
+        self._check_parameters()
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
         if self._is_precomputed:
             check_square(X)
         return X
+
+    def _landmarks(self, X: Any, pairs: str | None = None) -> Any:
+        """What to fit: X as it is or, of a Dask array, its landmarks, in memory.
+
+        `pairs` names a parameter that says something of pairs of samples, if there is one.
+        """
+        self.__dict__.pop("landmarks_", None)
+        if not is_chunked(X):
+            return X
+        self._check_parameters()
+        chunks = checked_chunks(self, X, reset=True)
+        n_samples = chunks.shape[0]
+        if n_samples <= self.n_landmarks:
+            rows, self.landmarks_ = gather(chunks), np.arange(n_samples)
+        else:
+            pairs = "kernel='precomputed'" if self._is_precomputed else pairs
+            if pairs is not None:
+                raise ValueError(
+                    f"{pairs} is about pairs of samples, but of the {n_samples:,} rows of a Dask "
+                    f"array only n_landmarks={self.n_landmarks:,} are fitted, and which is not "
+                    "known beforehand; raise n_landmarks, or choose rows with "
+                    "ramify.landmarks.choose_landmarks and fit these."
+                )
+            rows, self.landmarks_ = choose_landmarks(chunks, self.n_landmarks, self.random_state)
+        return import_pandas().DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
 
     @property
     def _is_precomputed(self) -> bool:

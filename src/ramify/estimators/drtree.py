@@ -14,8 +14,8 @@ from .._typing import Floats, Matrix
 from ..rows import CentredRows, canonical_order, first_alike
 from ..solvers.drtree import drtree
 from ..solvers.record import Callback
-from ..structures import as_structure, in_order
-from ._base import STRUCTURES, StructureLearner, all_or_nothing
+from ..structures import FixedGraph, as_structure, in_order
+from ._base import LANDMARKS, STRUCTURES, StructureLearner, all_or_nothing
 
 
 class DRTree(StructureLearner):
@@ -75,7 +75,14 @@ class DRTree(StructureLearner):
         Stop when the objective changes by at most ``tol`` times the energy of the data from
         one iteration to the next; 0 runs all ``max_iter`` iterations.
     random_state : int, RandomState or None, default=None
-        Accepted for uniformity; the method uses no random numbers.
+        Seed of the choice of landmarks; the method itself uses no random numbers.
+    n_landmarks : int, default=5000
+        Used for Dask arrays only. A Dask array is not fitted whole: so many of its rows are chosen
+        and fitted in memory, and `transform` places all rows by these. Half of them follow the
+        density, half go to what is not covered yet (`ramify.landmarks.choose_landmarks`, four
+        passes over the data). ``embedding_`` and all other attributes are those of the landmarks,
+        and ``lam="auto"`` goes by their number. An array of no more rows than that is fitted whole.
+        benchmarks/landmarks.md says how far the result is from that of all rows.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it.
@@ -115,6 +122,8 @@ class DRTree(StructureLearner):
         1e-16 times the energy of the data.
     n_iter_ : int
     converged_ : bool
+    landmarks_ : array of shape (n_samples,)
+        After a fit to a Dask array, the numbers of its rows that were fitted.
     n_features_in_ : int
 
     Examples
@@ -134,6 +143,7 @@ class DRTree(StructureLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
+        "n_landmarks": LANDMARKS,
         "lam": [Interval(Real, 0, 1e12, closed="both"), StrOptions({"auto"})],
         "structure": STRUCTURES,
     }
@@ -149,6 +159,7 @@ class DRTree(StructureLearner):
         max_iter: int = 100,
         tol: float = 1e-6,
         random_state: Any = None,
+        n_landmarks: int = 5000,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -161,6 +172,7 @@ class DRTree(StructureLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -171,14 +183,17 @@ class DRTree(StructureLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
         y : ignored
 
         Returns
         -------
         self
         """
-        samples = self._validated(X)
+        is_graph = not isinstance(self.structure, str) and (
+            not hasattr(self.structure, "best_graph") or isinstance(self.structure, FixedGraph)
+        )
+        samples = self._validated(self._landmarks(X, "structure's graph" if is_graph else None))
         X = self._training_data(samples)
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))

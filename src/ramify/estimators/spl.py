@@ -31,7 +31,7 @@ from ..solvers.spl import (
     without_zero_distances,
 )
 from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
-from ._base import StructureLearner, all_or_nothing
+from ._base import LANDMARKS, StructureLearner, all_or_nothing
 from ._posterior import PosteriorMixin
 
 
@@ -121,7 +121,15 @@ class SPL(PosteriorMixin, StructureLearner):
         when an iteration changes the objective by no more than the larger of ``tol`` and 1e-5,
         relative to the same, by an estimate.
     random_state : int, RandomState or None, default=None
-        Seed of the sketch's random vectors; the other solvers use no random numbers.
+        Seed of the sketch's random vectors, and of the choice of landmarks; nothing else uses
+        random numbers.
+    n_landmarks : int, default=5000
+        Used for Dask arrays only. A Dask array is not fitted whole: so many of its rows are chosen
+        and fitted in memory, and `transform` places all rows by these. Half of them follow the
+        density, half go to what is not covered yet (`ramify.landmarks.choose_landmarks`, four
+        passes over the data). ``embedding_`` and all other attributes are those of the landmarks,
+        whose number is n_samples there. An array of no more rows than that is fitted whole.
+        benchmarks/landmarks.md says how far the result is from that of all rows.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it.
@@ -190,6 +198,8 @@ class SPL(PosteriorMixin, StructureLearner):
     n_iter_, n_evaluations_ : int
         Iterations, and evaluations of the objective and its gradient.
     converged_ : bool
+    landmarks_ : array of shape (n_samples,)
+        After a fit to a Dask array, the numbers of its rows that were fitted.
     n_features_in_ : int
 
     Examples
@@ -205,6 +215,7 @@ class SPL(PosteriorMixin, StructureLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **StructureLearner._parameter_constraints,
+        "n_landmarks": LANDMARKS,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="right")],
         "loss": [StrOptions({"squared", "absolute", "hard", "equality"})],
@@ -228,6 +239,7 @@ class SPL(PosteriorMixin, StructureLearner):
         max_iter: int = 500,
         tol: float = 1e-6,
         random_state: Any = None,
+        n_landmarks: int = 5000,
         n_jobs: int | None = None,
         verbose: int = 0,
         callback: Callback | None = None,
@@ -244,6 +256,7 @@ class SPL(PosteriorMixin, StructureLearner):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.callback = callback
@@ -254,7 +267,7 @@ class SPL(PosteriorMixin, StructureLearner):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
         y : ignored
         neighbors : sparse matrix of shape (n_samples, n_samples) or None, default=None
             Candidate edges, one per stored entry in either direction, instead of the
@@ -264,7 +277,7 @@ class SPL(PosteriorMixin, StructureLearner):
         -------
         self
         """
-        samples = self._validated(X)
+        samples = self._validated(self._landmarks(X, None if neighbors is None else "neighbors"))
         if self.loss == "equality" and self.solver not in {"auto", "exact"}:
             raise ValueError(
                 f"solver={self.solver!r} cannot find the negative weights of loss='equality', "
