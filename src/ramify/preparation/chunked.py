@@ -307,8 +307,9 @@ def chunk_products(
     for block in blocks_of(rows):
         Y = after_steps(steps, rows[block])
         if sparse.issparse(Y):
-            along = Y @ V - mean @ V
-            total += Y.T @ along - np.outer(mean, along.sum(axis=0))
+            # Over all chunks, what the mean would still take off is nothing: centred columns sum
+            # to zero, and so do their products with V.
+            total += Y.T @ (Y @ V - mean @ V)
         else:
             Y -= mean
             total += Y.T @ (Y @ V)
