@@ -11,7 +11,7 @@ requirements = [
     project["dependency-groups"]["test"],
 ]
 for requirement in (item for group in requirements for item in group):
-    match = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement)
+    match = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement)
     if match:
         print(f"{match[1]}=={match[2]}")
 # The oldest matplotlib writes warnings about newer ones to standard error, where our tests look.
