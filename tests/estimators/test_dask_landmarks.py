@@ -1,5 +1,7 @@
 """DRTree and SPL are fitted to landmarks of a Dask array, which then place all of its rows."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -186,6 +188,33 @@ def test_the_parameter_and_the_places_are_in_the_file(name, tmp_path):
     again = ramify.load(tmp_path / "model.ramify")
     assert again.n_landmarks == M
     np.testing.assert_array_equal(again.transform(CHUNKS).compute(), fitted.transform(X))
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_files_from_before_there_were_landmarks_are_read(name):
+    stored = Path(__file__).parent.parent / "data" / f"{name.lower()}-v1.ramify"
+    again = ramify.load(stored)
+    assert again.n_landmarks == 5000
+    assert not hasattr(again, "landmarks_")
+
+
+def test_processes_of_a_cluster_fit_the_same():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        for name in TWO:
+            fitted = model(name, n_landmarks=M)
+            lazy = fitted.fit_transform(CHUNKS)
+            placed = client.compute(lazy).result(timeout=60)
+            alone = model(name).fit(X[fitted.landmarks_])
+            np.testing.assert_array_equal(
+                fitted.landmarks_, choose_landmarks(X, M, random_state=0)[1]
+            )
+            np.testing.assert_allclose(placed, alone.transform(X), rtol=0, atol=1e-12)
 
 
 def test_rows_are_gathered_in_order():
