@@ -81,6 +81,62 @@ def test_a_fit_is_that_of_the_cells_in_memory(adata, learned, kind):
     assert lazy.X.chunks == before.chunks
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["drtree", "spl"])
+def test_few_cells_are_fitted_whole_by_the_other_methods(adata, method, kind):
+    lazy = with_chunks(adata, KINDS[kind])
+    for one in (adata, lazy):
+        getattr(ramify.tl, method)(one, **QUICK[method])
+    assert_same_tree(lazy, adata, method)
+    assert lazy.uns[method]["landmarks"].tolist() == list(range(120))
+    for one in (adata, lazy):
+        ramify.tl.branches(one, n_branches=3)
+        ramify.tl.pseudotime(one, root={"day": "0"})
+    pd.testing.assert_frame_equal(adata.obs, lazy.obs, rtol=1e-6)
+
+
+ESTIMATORS = {"drtree": ramify.DRTree, "spl": ramify.SPL}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("method", ESTIMATORS)
+def test_landmarks_are_the_nodes_and_place_all_cells(adata, lazy, method, kind, tmp_path):
+    options = {**QUICK[method], "n_landmarks": 60}
+    getattr(ramify.tl, method)(lazy, **options)
+    entry = lazy.uns[method]
+    some = entry["landmarks"]
+    assert len(some) == len(entry["centers"]) == entry["tree"].shape[0] == 60
+    model = ESTIMATORS[method](random_state=0, **options).fit(adata.X[some])
+    scale = 1.0 if method == "drtree" else (model.gamma_ + 1) / model.gamma_
+    np.testing.assert_allclose(entry["centers"], model.embedding_ * scale, atol=1e-6)
+    places = lazy.obsm[f"X_{method}"]
+    np.testing.assert_allclose(places, model.transform(adata.X) * scale, atol=1e-6)
+    np.testing.assert_allclose(places[some], entry["centers"], atol=1e-12)
+    ramify.tl.branches(lazy, n_branches=3)
+    ramify.tl.pseudotime(lazy, root={"day": "0"})
+    assert lazy.obs[f"{method}_pseudotime"].notna().all()
+    again = read_again(lazy, kind, tmp_path)
+    assert_same(lazy.uns[method], again.uns[method])
+    # The landmarks are in the file as well: cells are where they were.
+    new = with_chunks(adata)
+    ramify.tl.place(new, again)
+    np.testing.assert_array_equal(new.obsm[f"X_{method}"], places)
+    pd.testing.assert_series_equal(
+        new.obs[f"{method}_pseudotime"], lazy.obs[f"{method}_pseudotime"]
+    )
+    plt = pytest.importorskip("matplotlib.pyplot", reason="pictures")
+    plt.switch_backend("agg")
+    ramify.pl.tree(again, color="day")
+    ramify.pl.adjacency(again)
+    with pytest.raises(ValueError, match=r"of 120 cells, but the nodes of .* are 60 others"):
+        ramify.pl.adjacency(again, order="day")
+    if method == "spl":
+        ramify.pl.uncertainty(again)
+    plt.close("all")
+    with pytest.raises(ValueError, match=f"{method!r} was learned from a Dask array, chunk by"):
+        ramify.tl.bootstrap(again, n_resamples=2)
+
+
 def test_layers_and_entries_of_obsm_may_be_dask_arrays(adata, learned):
     adata.layers["counts"] = chunked(adata.X)
     adata.obsm["X_pca"] = chunked(adata.X)
@@ -324,6 +380,41 @@ def test_objects_that_are_read_lazily_go_through_every_tool(learned, kind, tmp_p
         ramify.tl.pseudotime(one, root={"day": "0"})
     pd.testing.assert_frame_equal(again.obs, lazy.obs, check_categorical=False, check_dtype=False)
     assert_same(again.uns["ddrtree"]["branches"], lazy.uns["ddrtree"]["branches"])
+
+
+# What scanpy and its libraries announce is not ours to settle.
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_what_the_documentation_shows_of_an_atlas_runs(tmp_path, monkeypatch):
+    pytest.importorskip("scanpy", reason="in the developers' group only")
+    plt = pytest.importorskip("matplotlib.pyplot", reason="pictures")
+    plt.switch_backend("agg")
+    rng, adata = np.random.default_rng(0), simulated_cells(1200, 60)
+    counts = rng.poisson(3 * adata.X).astype(np.float32)  # simulated
+    atlas = anndata.AnnData(sparse.csr_matrix(counts), obs=adata.obs, var=adata.var)
+    written(atlas, "zarr", tmp_path).rename(tmp_path / "atlas.zarr")
+    monkeypatch.chdir(tmp_path)
+    text = DOCS.read_text("utf-8").split("## An atlas")[1]
+    code = text.split("```python")[1].split("```")[0]
+    assert "chunks=(10_000, None)" in code
+    made = {}
+    exec(code.replace("10_000", "500"), made)
+    plt.close("all")
+    adata, new = made["adata"], made["new"]
+    assert isinstance(adata.X, da.Array)
+    assert isinstance(adata.obsm["X_pca"], da.Array)
+    assert adata.X.numblocks == (3, 1)
+    # The same in memory.
+    size = counts.sum(axis=1, keepdims=True)
+    prepared = ramify.Preparation(log1p=True, pca=50).fit_transform(counts / size * 1e4)
+    atlas.obsm["X_pca"] = prepared
+    ramify.tl.ddrtree(atlas, n_components=10)
+    # In single precision, of which a fit makes somewhat more.
+    scale = np.abs(atlas.obsm["X_ddrtree"]).max()
+    np.testing.assert_allclose(
+        adata.obsm["X_ddrtree"], atlas.obsm["X_ddrtree"], atol=1e-5 * scale, rtol=0
+    )
+    assert new.obs["ddrtree_pseudotime"].shape == (1000,)
+    assert (tmp_path / "order.csv").exists()
 
 
 @pytest.fixture(scope="module")

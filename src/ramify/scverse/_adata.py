@@ -25,7 +25,8 @@ def check_adata(adata: Any, name: str = "adata") -> None:
     if adata.isbacked:
         raise ValueError(
             f"{name} is backed by a file, which results cannot be written to safely; pass "
-            f"{name}.to_memory()."
+            f"{name}.to_memory() or, if it does not fit into memory, what "
+            "anndata.experimental.read_lazy makes of the file."
         )
 
 

@@ -66,6 +66,7 @@ class Entries:
     tree: str = "tree"  # its adjacency matrix, sparse
     graph: str = "graph"  # SPL's learned weights between cells, sparse
     from_dask: str = "from_dask"  # True after a fit to a Dask array
+    landmarks: str = "landmarks"  # of drtree and spl then: the numbers of the cells that are nodes
     sigma: str = "sigma"  # width of the soft assignments
     objective_history: str = "objective_history"
     n_iter: str = "n_iter"

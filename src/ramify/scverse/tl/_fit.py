@@ -133,7 +133,7 @@ def drtree(
     key_added : str, default="drtree"
         Name of the results.
     random_state : int, RandomState or None, default=0
-        Accepted for uniformity; the method uses no random numbers.
+        Seeds the choice of landmarks from a Dask array; the method itself uses no random numbers.
     **params
         Parameters of `ramify.DRTree` by their names.
 
@@ -145,7 +145,8 @@ def drtree(
     Notes
     -----
     Writes the same slots as `ddrtree`; "centers" are the cells or, after a fit to a Dask array,
-    the landmarks among them (``n_landmarks``), between which all cells are placed.
+    the landmarks among them (``n_landmarks``), by which all cells are placed; "landmarks" are their
+    numbers.
 
     Examples
     --------
@@ -186,7 +187,8 @@ def spl(
         which cuts rings open; otherwise such a structure, as "ring" or "graph", is
         fitted to the skeleton (see `ramify.trajectory.Trajectory.from_estimator`).
     random_state : int, RandomState or None, default=0
-        Seeds the random vectors of a sketch. The seed is written down; None draws one.
+        Seeds the random vectors of a sketch, and the choice of landmarks from a Dask array. The
+        seed is written down; None draws one.
     **params
         Parameters of `ramify.SPL` by their names.
 
@@ -203,7 +205,7 @@ def spl(
     - ``uns[key]``: as `ddrtree`, without "sigma"; "structure" if given; "centers" are the cells,
       "tree" is the structure, and "graph" holds the learned weights between cells. "model" includes
       a copy of the data, to which new cells are tied. After a fit to a Dask array all three are of
-      the landmarks (``n_landmarks``), and the other cells are placed between these.
+      the landmarks (``n_landmarks``), by which all cells are placed; "landmarks" are their numbers.
 
     What other tools had written under that name is removed.
 
@@ -258,6 +260,8 @@ def _fit(
     }
     if is_chunked(X):
         entry[UNS.from_dask] = True
+    if hasattr(model, "landmarks_"):
+        entry[UNS.landmarks] = model.landmarks_
     if layer is not None:
         entry[UNS.layer] = layer
     if structure is not None:
