@@ -16,6 +16,8 @@ Sums = TypeVar("Sums")
 
 # Sums of so many chunks are added up in one task.
 SPLIT_EVERY = 8
+# What the tasks of a pass are called that are numbered like the chunks.
+OWN_TASKS = ("ramify-", "second-")
 # What an array of objects looks like to Dask.
 OBJECTS = np.empty((0, 0), dtype=object)
 
@@ -113,8 +115,9 @@ def where(X: Any, index: int) -> str:
     >>> where(da.ones((5, 2), chunks=(2, 2)), 1)
     'chunk 1 (rows 2 to 3 of X)'
     """
-    first = starts(X)[index]
-    return f"chunk {index} (rows {first} to {first + X.chunks[0][index] - 1} of X)"
+    first, n_rows = starts(X)[index], X.chunks[0][index]
+    rows = {0: "no rows", 1: f"row {first}"}.get(n_rows, f"rows {first} to {first + n_rows - 1}")
+    return f"chunk {index} ({rows} of X)"
 
 
 def reduce_chunks(
@@ -190,9 +193,15 @@ def pass_over(
         meta=np.empty((), dtype=object),
     )
     kept = [made.map_blocks(first, dtype=object, meta=OBJECTS, token="ramify-kept")] if keep else []
-    with told(X, made):
+    with told(X, made), expected(given):
         *kept, total = dask.persist(*kept, total)
-        sums = total.compute()
+        with stopped_by_failure(*kept, total):
+            sums = total.compute()
+    if sums is None:
+        raise ChunkError(
+            f"X says that it has {X.shape[0]:,} rows, but none of its chunks has any; mend what "
+            "they are made by."
+        )
     return (kept[0] if keep else None), sums.value
 
 
@@ -257,7 +266,9 @@ def computed(X: Any) -> Any:
     with told(X, X):
         (kept,) = dask.persist(X)
         # A cluster returns at once; what goes wrong comes out when something is asked for.
-        kept.map_blocks(count, dtype=np.int64, chunks=((1,) * X.numblocks[0], (1,))).sum().compute()
+        counts = kept.map_blocks(count, dtype=np.int64, chunks=((1,) * X.numblocks[0], (1,)))
+        with stopped_by_failure(kept):
+            counts.sum().compute()
     return kept
 
 
@@ -317,6 +328,11 @@ class Merge:
     """Puts the results of several chunks together, in their order."""
 
     merge: Callable[[Any, Any], Any]
+
+    @property
+    def __name__(self) -> str:
+        """What Dask's dashboard calls it."""
+        return f"ramify-{getattr(self.merge, '__name__', 'merge')}"
 
     def __call__(self, parts: Any, axis: Any = None, keepdims: Any = None) -> Result | None:
         """One result, or None for nothing but empty chunks."""
@@ -381,25 +397,80 @@ def told(X: Any, made: Any) -> Iterator[None]:
     except Exception as error:
         if is_lost(error):
             raise ConnectionError(
-                "The connection to the Dask scheduler was lost "
-                f"({' '.join(str(error).split()) or type(error).__name__}); start the scheduler "
-                "again and fit again. A fit with checkpoint=PATH goes on from its last finished "
-                "iteration with fit(X, resume=True)."
+                f"The connection to the Dask scheduler was lost ({type(error).__name__}); start "
+                "the scheduler again and fit again. A fit with checkpoint=PATH goes on from its "
+                "last finished iteration with fit(X, resume=True)."
             ) from error
-        index = failed_chunk(made)
-        if index is None:
+        if type(error).__name__ == "KilledWorker":
+            raise ChunkError(killed(X, error)) from error
+        failed = failed_chunk(made)
+        if failed is None:
             raise
-        reason = " ".join(str(error).split()) or "no reason given"
+        index, reason = failed
+        if isinstance(reason, ChunkError):
+            raise reason from error
+        words = " ".join(str(reason).split()) or "no reason given"
         raise ChunkError(
-            f"{where(X, index)} cannot be read or used ({type(error).__name__}: {reason}); mend "
+            f"{where(X, index)} cannot be read or used ({type(reason).__name__}: {words}); mend "
             "what it is read from, or leave it out."
-        ) from error
+        ) from reason
+
+
+def killed(X: Any, error: Any) -> str:
+    """What to say of workers that died: of what, only they knew.
+
+    Dask names one of the tasks that each of them had before it. To try these one by one would tell
+    which it was, at the price of more workers.
+    """
+    task = f"the same part of X ({error.task})"
+    match error.task:
+        case (str(name), int(index), *_) if name == X.name or name.startswith(OWN_TASKS):
+            task = where(X, index)
+    return (
+        f"{error.allowed_failures + 1} workers died one after another while they had {task} before "
+        "them, most likely for want of memory, for it or for a chunk beside it; make the chunks "
+        "smaller (X.rechunk), or give the workers more memory."
+    )
+
+
+@contextmanager
+def stopped_by_failure(*running: Any) -> Iterator[None]:
+    """What has failed, or was interrupted, is not worked on any further.
+
+    The cluster would go on as long as anything refers to the results, such as a traceback that a
+    notebook keeps.
+    """
+    try:
+        yield
+    except BaseException:
+        if current_client() is not None:
+            distributed = import_extra("distributed", "a cluster", "dask")
+            for future in distributed.futures_of(running):
+                future.release()
+        raise
+
+
+@contextmanager
+def expected(given: dict[str, Any]) -> Iterator[None]:
+    """Keep Dask from warning of the size of what has to be sent; of X it may."""
+    # Not before distributed is imported: its settings would be lost with this one.
+    if current_client() is None:
+        yield
+        return
+    dask, _ = dask_modules()
+    name = "distributed.admin.large-graph-warning-threshold"
+    sizes, utils = (
+        import_extra(f"dask.{part}", "a Dask array", "dask") for part in ("sizeof", "utils")
+    )
+    limit = utils.parse_bytes(dask.config.get(name, "10MB")) + 2 * sizes.sizeof(given)
+    with dask.config.set({name: limit}):
+        yield
 
 
 def is_lost(error: BaseException) -> bool:
     """Whether an error says that the scheduler does not answer any more."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint({"CommClosedError", "CancelledError"}) or (
+    return not names.isdisjoint({"CommClosedError", "CancelledError", "ClosedClientError"}) or (
         isinstance(error, RuntimeError) and "Client" in str(error)
     )
 
@@ -412,8 +483,8 @@ def current_client() -> Any:
     return owner if hasattr(owner, "scheduler_info") else None
 
 
-def failed_chunk(made: Any) -> int | None:
-    """The first chunk found that fails when it is computed anew, without the others."""
+def failed_chunk(made: Any) -> tuple[int, BaseException] | None:
+    """The first chunk found that fails when it is computed anew, without the others, and why."""
     dask, _ = dask_modules()
     chunks, client = made.to_delayed(optimize_graph=False).ravel().tolist(), current_client()
     if client is not None:
@@ -421,11 +492,11 @@ def failed_chunk(made: Any) -> int | None:
         futures = client.compute(chunks)
         for future in distributed.as_completed(futures):
             if future.status == "error":
-                return futures.index(future)
+                return futures.index(future), future.exception()
         return None
     for index, chunk in enumerate(chunks):
         try:
             dask.compute(chunk)
-        except Exception:
-            return index
+        except Exception as error:
+            return index, error
     return None

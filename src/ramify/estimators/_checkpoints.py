@@ -4,6 +4,7 @@ Where the points are is not in it: it follows from the data and the steps of all
 are small, in one pass.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,14 @@ class Checkpoint:
                 )
             return None
         path = Path(model.checkpoint)
-        if path.is_dir() or not path.parent.is_dir():
-            wrong = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        wrong = ""
+        if path.is_dir():
+            wrong = "is a folder"
+        elif not path.parent.is_dir():
+            wrong = "is in a folder that does not exist"
+        elif not os.access(path.parent, os.W_OK):
+            wrong = "is in a folder that cannot be written to"
+        if wrong:
             raise ValueError(
                 f"checkpoint={str(path)!r} {wrong}, but must be the name of a file that can be "
                 "written; choose another."
