@@ -412,6 +412,7 @@ def chunk_files(path):
     return sorted(file for file in files if not file.name.startswith((".z", "zarr")))
 
 
+@pytest.mark.skipif(FORMATS == [2], reason="zarr 2 reads on beyond the end of a chunk, silently")
 def test_truncated_chunk_is_an_error_when_it_is_computed(plain_zarr):
     table = read_table(plain_zarr, lazy=True)
     for file in chunk_files(plain_zarr):
@@ -443,7 +444,7 @@ def test_processes_of_a_cluster_read_by_themselves(
     paths = [plain_zarr, parquet_folder, "a.npy", "cells.h5ad"]
     with (
         LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster),
         dask.config.set(scheduler="distributed"),
