@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -107,6 +108,7 @@ def cohort(tmp_path, monkeypatch):
     frame.to_csv("patients.csv", index=False)
     for name in ("new.csv", "new_patients.csv"):
         frame.iloc[:20].to_csv(name, index=False)
+    da.from_array(data.X, chunks=(50, 4)).to_zarr("atlas.zarr")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])

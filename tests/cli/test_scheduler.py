@@ -175,6 +175,23 @@ def test_missing_values_are_counted_by_column(simulated, tmp_path, ramify):
     assert "has 2 missing values in 1 column: 'lab2' 2 of 150; " in err
 
 
+@pytest.mark.parametrize("method", ["drtree", "spl"])
+def test_landmarks_of_other_methods_place_all_rows(method, files, tmp_path, ramify):
+    out = tmp_path / "out"
+    given = ["--method", method, "--figure", "none", "--n_landmarks", 60, "--root", "auto"]
+    code, _, err = ramify("fit", files / "data.zarr", "-o", out, "--scheduler", "threads", *given)
+    assert code == 0, err
+    assert len(pd.read_csv(out / "embedding.csv")) == N
+    assert len(pd.read_csv(out / "pseudotime.csv")) == N
+    assert len(pd.read_csv(out / "centers.csv")) == 60
+    assert "samples        150" in ramify("info", out)[1]
+    code, text, _ = ramify("transform", out, files / "data.zarr")
+    assert code == 0
+    placed = pd.read_csv(io.StringIO(text), index_col=0)
+    embedding = pd.read_csv(out / "embedding.csv", index_col=0)
+    np.testing.assert_allclose(placed[embedding.columns], embedding, atol=1e-6)
+
+
 def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
     checkpoint = tmp_path / "fit.checkpoint"
     given = [files / "data.zarr", *PARAMETERS, "--scheduler", "threads"]
@@ -233,6 +250,24 @@ def test_workers_must_be_there_and_have_ramify():
         cluster.check_workers(FakeClient(None), "tcp://x:1")
     with pytest.raises(cluster.Failure, match=r"\(they have ramify 0.0.1\)"):
         cluster.check_workers(FakeClient("0.0.1"), "tcp://x:1")
+
+
+@pytest.mark.parametrize("checkpoint", [True, False])
+def test_scheduler_that_is_lost(checkpoint, files, running, tmp_path, ramify, monkeypatch):
+    def lose(*arguments, **options):
+        raise ConnectionError("The connection to the Dask scheduler was lost (…); fit(resume=True)")
+
+    monkeypatch.setattr("ramify.cli.fit.learn_workflow", lose)
+    given = ["--checkpoint", tmp_path / "fit.checkpoint"] if checkpoint else []
+    code, _, err = ramify(
+        "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", running, *given
+    )
+    assert code == 1
+    assert (
+        "the connection to the Dask scheduler was lost; start the scheduler again, and run" in err
+    )
+    assert ("again with --resume." in err) == checkpoint
+    assert ("; with --checkpoint PATH a fit" in err) != checkpoint
 
 
 def test_without_dask_the_extra_is_named(files, tmp_path, ramify, monkeypatch):

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,7 +21,9 @@ NEEDS = "--scheduler"
 
 
 @contextmanager
-def scheduler(address: str | None, console: Console) -> Iterator[dict[str, Any] | None]:
+def scheduler(
+    address: str | None, console: Console, remedy: str = "run the command again"
+) -> Iterator[dict[str, Any] | None]:
     """Let Dask work there, and close it at the end; what there is to record about it.
 
     Parameters
@@ -28,6 +32,8 @@ def scheduler(address: str | None, console: Console) -> Iterator[dict[str, Any] 
         "threads", those of this process; "local", processes of this machine; or the address of a
         scheduler that runs. None: nothing is Dask's.
     console : Console
+    remedy : str
+        What to do when the scheduler is lost.
     """
     if address is None:
         yield None
@@ -41,7 +47,7 @@ def scheduler(address: str | None, console: Console) -> Iterator[dict[str, Any] 
         return
     distributed = import_extra("distributed", NEEDS, "dask")
     opened = local_cluster if address == "local" else running_cluster
-    with quiet_logs(), opened(distributed, address) as client:
+    with quiet_logs(console), loss_told(remedy), opened(distributed, address) as client:
         check_workers(client, address)
         if not console.is_json and find_spec("bokeh") is not None:
             console.note(f"dashboard at {client.dashboard_link}")
@@ -55,32 +61,62 @@ def scheduler(address: str | None, console: Console) -> Iterator[dict[str, Any] 
 
 
 @contextmanager
-def quiet_logs() -> Iterator[None]:
+def quiet_logs(console: Console) -> Iterator[None]:
     """Errors reach the user as one line, not also as what Dask logs of them."""
-    names = ("distributed", "tornado", "bokeh")
-    before = {name: logging.getLogger(name).level for name in names}
-    for name in names:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    before = logging.root.manager.disable
+    if not console.is_debug:
+        logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
+        logging.disable(before)
+
+
+@contextmanager
+def loss_told(remedy: str) -> Iterator[None]:
+    """A lost scheduler in the words of the command line."""
+    try:
+        yield
+    except ConnectionError as error:
+        if type(error) is not ConnectionError:  # a closed pipe, for one
+            raise
+        raise Failure(
+            "the connection to the Dask scheduler was lost; start the scheduler again, and "
+            f"{remedy}."
+        ) from error
 
 
 @contextmanager
 def local_cluster(distributed: Any, address: str) -> Iterator[Any]:
     """A client of processes on this machine, one for each processor, which end with the command."""
-    with (
-        distributed.LocalCluster(
-            processes=True,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",  # for this machine only, at any free port
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    with ExitStack() as opened:
+        with undisturbed():
+            cluster = distributed.LocalCluster(
+                processes=True,
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",  # for this machine only, at any free port
+                silence_logs=logging.CRITICAL,
+            )
+            opened.callback(cluster.close)
+            client = distributed.Client(cluster)
+            opened.callback(client.close)
         yield client
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C while processes start, which inherit that: the command ends them itself.
+
+    Half-started ones could not be ended, and each would complain at length.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

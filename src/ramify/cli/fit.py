@@ -48,7 +48,13 @@ def run(options: argparse.Namespace, console: Console) -> None:
     check_scheduled(options)
     check_out(options.out, force=options.force)
     console.stage("connect" if options.scheduler else "read")
-    with scheduler(options.scheduler, console) as work:
+    is_kept = getattr(options, "checkpoint", None) is not None
+    remedy = "run the command again" + (
+        " with --resume"
+        if is_kept
+        else "; with --checkpoint PATH a fit of ddrtree could go on from its last iteration"
+    )
+    with scheduler(options.scheduler, console, remedy) as work:
         console.stage("read")
         with showing_passes(work)("read"):
             table = read_table(options.input, lazy=work is not None, **reading_of(options))
