@@ -179,7 +179,6 @@ def pass_over(
         dtype=object,
         meta=OBJECTS,
         chunks=(X.chunks[0], (1,)),
-        token=f"ramify-{getattr(function, '__name__', 'pass')}",
     )
     total = array.reduction(
         made,
@@ -192,7 +191,7 @@ def pass_over(
         split_every=SPLIT_EVERY,
         meta=np.empty((), dtype=object),
     )
-    kept = [made.map_blocks(first, dtype=object, meta=OBJECTS, token="ramify-kept")] if keep else []
+    kept = [made.map_blocks(First(), dtype=object, meta=OBJECTS)] if keep else []
     with told(X, made), expected(given):
         *kept, total = dask.persist(*kept, total)
         with stopped_by_failure(*kept, total):
@@ -248,7 +247,6 @@ def map_chunks(
         meta=np.empty((0,) * (1 + len(shape)), dtype=dtype),
         chunks=(X.chunks[0], *((size,) for size in shape)),
         drop_axis=[] if shape else [1],
-        token=f"ramify-{getattr(function, '__name__', 'map')}",
     )
 
 
@@ -291,6 +289,11 @@ class Visit:
     function: Callable[..., Any]
     keep: bool
 
+    @property
+    def __name__(self) -> str:
+        """What Dask's dashboard calls it."""
+        return f"ramify-{getattr(self.function, '__name__', 'pass')}"
+
     def __call__(
         self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
     ) -> tuple[Any, Result | None]:
@@ -310,6 +313,11 @@ class Lazily:
     shape: tuple[int, ...]
     dtype: Any
     numbered: bool
+
+    @property
+    def __name__(self) -> str:
+        """What Dask's dashboard calls it."""
+        return f"ramify-{getattr(self.function, '__name__', 'map')}"
 
     def __call__(
         self, block: Any, *others: Any, given: dict[str, Any], block_id: Any = None
@@ -351,9 +359,18 @@ def flat(parts: Any) -> list[Any]:
     return [p for part in parts for p in flat(part)] if isinstance(parts, list) else [parts]
 
 
-def first(pair: Any) -> Any:
+@dataclass(frozen=True)
+class First:
     """What stays on the worker."""
-    return pair[0]
+
+    @property
+    def __name__(self) -> str:
+        """What Dask's dashboard calls it."""
+        return "ramify-kept"
+
+    def __call__(self, pair: Any) -> Any:
+        """The first of the two."""
+        return pair[0]
 
 
 def second(pair: Any, axis: Any = None, keepdims: Any = None) -> Any:

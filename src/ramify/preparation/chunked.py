@@ -395,7 +395,6 @@ def repeat_lazily(steps: dict[str, Any], X: Any, names: Any = None) -> Any:
         dtype=dtype,
         meta=meta,
         chunks=(X.chunks[0], (n_columns,)),
-        token="ramify-prepared",
     )
 
 
