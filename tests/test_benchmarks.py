@@ -218,6 +218,27 @@ def test_page_on_selection_shows_its_results():
     assert (FOLDER / "selection.md").read_text("utf-8") == selection.render(cases)
 
 
+def test_page_on_landmarks_shows_its_results():
+    landmarks = import_module("landmarks")
+    document = json.loads((FOLDER / "results" / "landmarks.json").read_text("utf-8"))
+    assert (FOLDER / "landmarks.md").read_text("utf-8") == landmarks.render(document)
+
+
+def test_points_turned_scaled_and_shifted_are_no_error(rng):
+    landmarks = import_module("landmarks")
+    Z, turn = rng.normal(size=(50, 3)), np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    is_rare = np.arange(50) == 7
+    scores = landmarks.against_full(2 * Z @ turn + 5, Z, is_rare)
+    assert scores["Procrustes"] == pytest.approx(1)
+    assert scores["error"] == pytest.approx(0, abs=1e-8)
+    moved = Z.copy()
+    moved[7] += 1
+    scores = landmarks.against_full(moved, Z, is_rare)
+    assert scores["Procrustes"] < 1
+    # One row in fifty carries nearly all of the error.
+    assert scores["error on the rare tip"] > 5 * scores["error"]
+
+
 def test_points_are_placed_as_distances_along_a_tree_say(rng):
     """The nearest places, against a loop over the edges that keeps the best."""
     nodes, points = rng.normal(size=(12, 3)), rng.normal(size=(40, 3))
