@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._compat import validate_parameter_constraints
 from .._typing import Floats
 from ..io import ModelFileError, Unsound, read_state, write_state
 from ..solvers.ddrtree import Axes, Saved, Step
@@ -43,6 +44,9 @@ class Checkpoint:
     @classmethod
     def of(cls, model: Any, resume: bool) -> "Checkpoint | None":
         """As the parameters of an estimator and its `fit` say."""
+        constraints = {"checkpoint": model._parameter_constraints["checkpoint"]}
+        given = {"checkpoint": model.checkpoint}
+        validate_parameter_constraints(constraints, given, type(model).__name__)
         if model.checkpoint is None:
             if resume:
                 raise ValueError(

@@ -45,8 +45,10 @@ def chunk_moments(rows: Matrix, *, index: int, starts: list[int], n_features: in
     """Moments of one chunk, whose values are looked through first."""
     check_rows(rows, index, starts[index], n_features)
     low, high = extremes(rows)
-    Y = CentredRows(as_floats(rows), is_part=True)
-    return Moments(Y.n_rows, Y.mean, Y.gram(), low, high)
+    # Values too large for their squares are refused when the largest of all chunks is known.
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y = CentredRows(as_floats(rows), is_part=True)
+        return Moments(Y.n_rows, Y.mean, Y.gram(), low, high)
 
 
 def merge_moments(a: Moments, b: Moments) -> Moments:
@@ -62,9 +64,11 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     >>> both.mean, both.gram  # (1 - 3)² + (2 - 3)² + (6 - 3)²
     (array([3.]), array([[14.]]))
     """
-    n_rows, apart = a.n_rows + b.n_rows, b.mean - a.mean
-    gram = a.gram + b.gram + (a.n_rows / n_rows * b.n_rows) * np.outer(apart, apart)
-    mean = a.mean + apart * (b.n_rows / n_rows)
+    n_rows = a.n_rows + b.n_rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = b.mean - a.mean
+        gram = a.gram + b.gram + (a.n_rows / n_rows * b.n_rows) * np.outer(apart, apart)
+        mean = a.mean + apart * (b.n_rows / n_rows)
     return Moments(n_rows, mean, gram, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
 
 
@@ -136,7 +140,7 @@ def place_at_start(
 ) -> tuple[Placed, Candidates]:
     """The points YW of a chunk, and those of them that k-means may look at."""
     rows = as_floats(rows)
-    Z = CentredRows(rows, mean=mean, is_part=True).project(W)
+    Z = CentredRows(rows, mean=mean, is_part=True).project(np.ascontiguousarray(W))
     keys = canonical_keys(rows, shift, size) if n_kept else np.empty(0, dtype=np.uint64)
     drawn = candidates(keys, Z[: len(keys)], n_kept)
     places = kdtree.build(Z).order
@@ -194,7 +198,7 @@ def settle(
     """The points of a chunk after the last iteration, along the components, in the rows' order."""
     points = moved(rows, placed, mean, steps, gamma, sigma)
     Z = np.empty((len(points.Z), along.shape[1]))
-    Z[placed.places] = points.Z @ along
+    Z[placed.places] = points.Z @ np.ascontiguousarray(along)
     return Z
 
 
@@ -209,7 +213,9 @@ def moved(
     """The points of a chunk after some steps."""
     Y = CentredRows(as_floats(rows), placed.places, mean=mean, is_part=True)
     points = Points(Y, placed.Z, gamma, sigma)
-    points.move(steps)
+    # What has come from another process may lie in memory in another order, which products would
+    # show in their last digit.
+    points.move([Step(*map(np.ascontiguousarray, step)) for step in steps])
     return points
 
 
