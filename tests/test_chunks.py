@@ -319,6 +319,8 @@ def client():
         yield client
 
 
+# Older versions of Dask say so to whoever asks.
+@pytest.mark.filterwarnings("ignore:Running on a single-machine scheduler:UserWarning")
 def test_the_client_is_the_one_that_dask_would_use(client):
     assert current_client() is None
     with client.as_current():

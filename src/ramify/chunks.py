@@ -257,8 +257,8 @@ def computed(X: Any) -> Any:
     --------
     >>> import dask.array as da
     >>> from ramify.chunks import computed
-    >>> computed(da.ones((4, 2), chunks=2)).sum().compute()
-    np.float64(8.0)
+    >>> computed(da.ones((4, 2), chunks=2)).sum(axis=0).compute()
+    array([4., 4.])
     """
     dask, _ = dask_modules()
     with told(X, X):
