@@ -32,10 +32,15 @@ from .starts import (
 
 @dataclass
 class Moments:
-    """Number, mean and products about it of some rows, and the extremes of the columns."""
+    """Number, mean and products about it of some rows, and the extremes of the columns.
+
+    The rest is what rounding has taken from the mean: where this is large, differences between
+    chunks have few digits without.
+    """
 
     n_rows: int
     mean: Floats
+    rest: Floats
     gram: Floats
     low: Floats
     high: Floats
@@ -48,7 +53,10 @@ def chunk_moments(rows: Matrix, *, index: int, starts: list[int], n_features: in
     # Values too large for their squares are refused when the largest of all chunks is known.
     with np.errstate(over="ignore", invalid="ignore"):
         Y = CentredRows(as_floats(rows), is_part=True)
-        return Moments(Y.n_rows, Y.mean, Y.gram(), low, high)
+        rest = np.zeros_like(Y.mean)
+        if not Y.is_sparse:
+            rest = Y.weigh(np.full((Y.n_rows, 1), 1 / Y.n_rows))[0]
+        return Moments(Y.n_rows, Y.mean, rest, Y.gram(), low, high)
 
 
 def merge_moments(a: Moments, b: Moments) -> Moments:
@@ -66,10 +74,12 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
     """
     n_rows = a.n_rows + b.n_rows
     with np.errstate(over="ignore", invalid="ignore"):
-        apart = b.mean - a.mean
+        apart = b.mean - a.mean + (b.rest - a.rest)
         gram = a.gram + b.gram + (a.n_rows / n_rows * b.n_rows) * np.outer(apart, apart)
-        mean = a.mean + apart * (b.n_rows / n_rows)
-    return Moments(n_rows, mean, gram, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+        shift = a.rest + apart * (b.n_rows / n_rows)
+        mean = a.mean + shift
+        rest = shift - (mean - a.mean)
+    return Moments(n_rows, mean, rest, gram, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
 
 
 class ChunkedRows:
