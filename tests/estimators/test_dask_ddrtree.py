@@ -166,7 +166,7 @@ def test_few_samples_have_a_centre_each(n_samples, n_centers):
     assert_equal_models(model, expected)
 
 
-@pytest.mark.parametrize("n_distinct", [12, 40])
+@pytest.mark.parametrize("n_distinct", [1, 2, 7, 10, 12, 40])
 def test_many_rows_may_be_equal(n_distinct):
     X = SIMULATED[np.arange(300) % n_distinct]
     model, expected = learner().fit(divided(X)), learner().fit(X)

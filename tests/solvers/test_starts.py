@@ -109,3 +109,19 @@ def test_the_spread_of_parts_adds_up(cut, n_centers):
 
 def test_points_without_spread_have_none():
     assert spread_around(np.ones((5, 2)), np.ones((1, 2))) == (0.0, 1.0)
+
+
+def test_no_more_distinct_rows_than_centres_start_a_centre_each():
+    """Those that are left start with them, whatever the seed: rounding has no say."""
+    found = drawn([5, 5, 5, 2, 9, 2], 100)
+    for seed in range(3):
+        centres = starting_centers(found, 6, 5, np.random.RandomState(seed))
+        np.testing.assert_array_equal(centres.ravel(), [20.0, 50.0, 90.0, 20.0, 50.0])
+        centres = starting_centers(found, 6, 3, np.random.RandomState(seed))
+        np.testing.assert_array_equal(centres.ravel(), [20.0, 50.0, 90.0])
+
+
+def test_points_that_differ_by_rounding_have_no_spread():
+    Z = np.array([[3.0, 1.0], [3.0, 1.0], [7.0, 2.0], [7.0, 2.0]])
+    nearly = Z * (1 + np.array([[0], [4e-16], [0], [-4e-16]]))
+    assert spread_around(nearly, Z[[0, 2]])[0] == 0.0

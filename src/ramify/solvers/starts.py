@@ -17,6 +17,8 @@ from .._typing import Floats, Ints
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
+# Points that are no farther apart than this, against the largest coordinate, differ by rounding.
+TOGETHER = 1e-13
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ def starting_centers(drawn: Candidates, n_rows: int, n_centers: int, seed: Any) 
     array([ 0.5, 10.5])
     """
     Z, weights = drawn.Z, drawn.counts
+    if len(Z) <= n_centers:
+        # No more distinct samples than centres: some centres start, and may stay, together. K-means
+        # would leave it to rounding which.
+        return Z[np.argsort(Z[:, 0], kind="stable")][np.arange(n_centers) % len(Z)]
     if weights.sum() == n_rows and n_rows <= drawn.n_kept:
         Z, weights = np.repeat(Z, weights, axis=0), np.ones(n_rows, dtype=np.int64)
     # K-means draws by position.
@@ -112,6 +118,8 @@ Near = tuple[Floats, Ints]
 def nearest_two(Z: Floats, C: Floats, n_jobs: int = 1) -> Near:
     """Distances of each point to its two nearest centres, and which these are."""
     distance, index = KDTree(C).query(Z, k=[1, 2], workers=n_jobs)
+    # Points of equal rows are together, wherever they were computed.
+    distance[distance <= TOGETHER * np.abs(C).max()] = 0
     return distance, index
 
 
