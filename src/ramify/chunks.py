@@ -195,13 +195,25 @@ def pass_over(
     with told(X, made), expected(given):
         *kept, total = dask.persist(*kept, total)
         with stopped_by_failure(*kept, total):
-            sums = total.compute()
+            sums = gathered(total)
     if sums is None:
         raise ChunkError(
             f"X says that it has {X.shape[0]:,} rows, but none of its chunks has any; mend what "
             "they are made by."
         )
     return (kept[0] if keep else None), sums.value
+
+
+def gathered(total: Any) -> Any:
+    """The one block of an array that is being computed.
+
+    Of a cluster it is asked for directly: what went wrong there would otherwise come out as a
+    dependency that was lost.
+    """
+    if current_client() is None:
+        return total.compute()
+    (future,) = import_extra("distributed", "a cluster", "dask").futures_of(total)
+    return future.result()
 
 
 def map_chunks(

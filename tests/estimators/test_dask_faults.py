@@ -332,7 +332,6 @@ LOST = (
 )
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_fit_goes_on_with_another_scheduler(tmp_path, undisturbed):
     checkpoint = tmp_path / "fit.ramify"
     with separate_cluster() as (_, scheduler):
