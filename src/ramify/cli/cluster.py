@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from importlib.util import find_spec
 from typing import Any
 
 from .. import __version__
@@ -49,7 +48,7 @@ def scheduler(
     opened = local_cluster if address == "local" else running_cluster
     with quiet_logs(console), loss_told(remedy), opened(distributed, address) as client:
         check_workers(client, address)
-        if not console.is_json and find_spec("bokeh") is not None:
+        if not console.is_json and "dashboard" in client.scheduler_info()["services"]:
             console.note(f"dashboard at {client.dashboard_link}")
         threads = client.nthreads()
         yield {
