@@ -136,7 +136,7 @@ def render(document: dict[str, Any]) -> str:
         f"twigs shorter than {LEAST_LENGTH} have been cut off. That length was chosen on fits to",
         "all samples of another simulation, and is the same in all rows. It does not suit all of",
         "them: where the F1 is near that of a single branch, the cut has left a path. Cutting by a",
-        "least share of the samples was tried first and did the same to other rows, those with many",
+        "least share of the samples was tried first and did the same to other rows, those of many",
         "nodes. The F1 therefore says more about the cut than about the landmarks; the columns",
         "before it do not depend on any cut.",
         "",
