@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ramify import kdtree
+from ramify.memory import Room
 
 # Coordinates of few values make duplicates and ties; the others are arbitrary.
 COORDINATES = st.sampled_from(
@@ -180,6 +181,15 @@ def test_within_makes_room_for_any_number_of_results(rng):
     np.testing.assert_array_equal(
         np.sort(indices.reshape(20, 150), axis=1), np.tile(np.arange(150), (20, 1))
     )
+
+
+def test_what_lay_in_a_room_before_does_not_matter(rng):
+    tree, room = kdtree.build(rng.normal(size=(150, 2))), Room()
+    for n_queries, extra in ((5, 0.1), (40, np.inf), (60, 0.3), (0, 1.0), (7, 2.0)):
+        Z = rng.normal(size=(n_queries, 2))
+        alone, found = kdtree.within(tree, Z, extra), kdtree.within(tree, Z, extra, room=room)
+        for array, other in zip(alone, found, strict=True):
+            np.testing.assert_array_equal(array, other)
 
 
 def test_rows_of_within_do_not_depend_on_each_other(rng):

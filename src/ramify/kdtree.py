@@ -12,6 +12,7 @@ import numpy as np
 
 from ._compat import inlined, kernel
 from ._typing import Floats, Ints
+from .memory import Room
 from .parallel import ordered_map
 
 LEAF_SIZE = 10
@@ -209,7 +210,9 @@ def nearest(tree: KDTree, Z: Floats, n_jobs: int = 1) -> Ints:
     return index
 
 
-def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints, Ints, Floats]:
+def within(
+    tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1, room: Room | None = None
+) -> tuple[Ints, Ints, Floats]:
     """For each row of Z, the points whose squared distance exceeds the least by `extra` at most.
 
     Parameters
@@ -222,6 +225,8 @@ def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints
         Zero leaves the nearest point, and those at the same distance.
     n_jobs : int, default=1
         Threads; the result does not depend on it.
+    room : Room or None, default=None
+        Where to put the result, which stays until the next one; on one thread.
 
     Returns
     -------
@@ -242,8 +247,10 @@ def within(tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1) -> tuple[Ints
     (array([0, 2, 4]), array([0, 1, 1, 2], dtype=int32), array([0., 1., 3., 0.]))
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
+    if room is not None:
+        return within_block(tree, Z, float(extra), room)
     parts = ordered_map(
-        lambda rows: within_block(tree, Z[rows], float(extra)), blocks(len(Z)), n_jobs
+        lambda rows: within_block(tree, Z[rows], float(extra), Room()), blocks(len(Z)), n_jobs
     )
     if len(parts) == 1:
         return parts[0]
@@ -261,21 +268,21 @@ def blocks(n_queries: int) -> list[slice]:
     return [slice(i, i + BLOCK) for i in range(0, max(n_queries, 1), BLOCK)]
 
 
-def within_block(tree: KDTree, Z: Floats, extra: float) -> tuple[Ints, Ints, Floats]:
+def within_block(tree: KDTree, Z: Floats, extra: float, room: Room) -> tuple[Ints, Ints, Floats]:
     """`within` for as many queries as one thread should take at a time."""
     n_points = len(tree.points)
     indptr = np.zeros(len(Z) + 1, dtype=np.int64)
     capacity = n_points + 32 * len(Z)
-    indices, excess = np.empty(capacity, dtype=np.int32), np.empty(capacity)
+    indices, excess = room.take("indices", capacity, np.int32), room.take("excess", capacity)
     done = 0
     while True:
         done = gather(*tree[:-1], Z, extra, done, indptr, indices, excess)
         n_found = indptr[done]
         if done == len(Z):
             return indptr, indices[:n_found], excess[:n_found]
-        more = 2 * len(indices)
-        indices = np.concatenate([indices, np.empty(more, dtype=np.int32)])
-        excess = np.concatenate([excess, np.empty(more)])
+        capacity = 3 * len(indices)
+        indices = room.take("indices", capacity, np.int32, keep=n_found)
+        excess = room.take("excess", capacity, keep=n_found)
 
 
 @kernel

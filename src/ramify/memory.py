@@ -1,6 +1,9 @@
 """Memory, asked for before it is used."""
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 GIB = 2**30
 MEMINFO = Path("/proc/meminfo")
@@ -25,6 +28,37 @@ def available_bytes() -> int | None:
         cached = int(dict(line.split() for line in stat.splitlines())["inactive_file"])
         free.append(int(limit.read_text("ascii")) - used + cached)
     return min(free) if free else None
+
+
+class Room:
+    """Arrays that are filled again for every block of rows.
+
+    To ask the system for memory and to return it takes as long as the work on a block where the
+    process is set to do so at once, as Dask's workers are.
+
+    Examples
+    --------
+    >>> from ramify.memory import Room
+    >>> room = Room()
+    >>> room.take("weights", 3) is room.take("weights", 2)
+    True
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Any] = {}
+
+    def take(self, name: str, size: int, dtype: Any = np.float64, *, keep: int = 0) -> Any:
+        """An array of at least so many numbers; the first `keep` are those of the last one.
+
+        Whatever else the last array of that name held is lost.
+        """
+        held = self._held.get(name)
+        if held is None or len(held) < size:
+            before, held = held, np.empty(size, dtype=dtype)
+            if before is not None:
+                held[:keep] = before[:keep]
+            self._held[name] = held
+        return held
 
 
 def fits(needed: float) -> bool:

@@ -10,6 +10,7 @@ from scipy import linalg, sparse
 
 from ._compat import kernel
 from ._typing import Floats, Ints, Matrix
+from .memory import Room
 from .parallel import ordered
 
 Result = TypeVar("Result")
@@ -62,7 +63,7 @@ class CentredRows:
         is_part: bool = False,
     ):
         self.n_rows, self.n_features = X.shape
-        self.n_jobs = n_jobs
+        self.n_jobs, self.is_part = n_jobs, is_part
         self.basis: Floats | None = None
         self._gram: Floats | None = None
         self._centred: Floats | None = None
@@ -95,8 +96,10 @@ class CentredRows:
         """Slices of rows that may be worked on at the same time.
 
         A part has at least a quarter as many rows as the sums that it ends with, so that adding
-        these up costs little.
+        these up costs little. What is part of a table already is not divided any further.
         """
+        if self.is_part:
+            return [slice(0, self.n_rows)]
         n_parts = min(N_PARTS, max(1, self.n_rows // max(MIN_PART, n_sums // 4)))
         ends = np.linspace(0, self.n_rows, n_parts + 1).astype(int).tolist()
         return [slice(*pair) for pair in itertools.pairwise(ends)]
@@ -107,25 +110,26 @@ class CentredRows:
         for start in range(part.start, part.stop, step):
             yield slice(start, min(start + step, part.stop))
 
-    def dense(self, rows: slice | Ints) -> Floats:
-        """The chosen rows of Y as a dense array."""
+    def dense(self, rows: slice | Ints, room: Room | None = None) -> Floats:
+        """The chosen rows of Y as a dense array, which may lie in a room until the next one."""
         if self._centred is not None:
             return self._centred[rows]
         if self.is_sparse:
             return self._X[rows].toarray() - self.mean
         index = self._order[rows]
-        out = np.empty((len(index), self.n_features))
+        size = len(index) * self.n_features
+        out = (room or Room()).take("rows", size)[:size].reshape(len(index), self.n_features)
         subtract_mean(self._X, index, self.mean, out)
         return out
 
-    def project(self, W: Floats, rows: slice = slice(None)) -> Floats:
+    def project(self, W: Floats, rows: slice = slice(None), room: Room | None = None) -> Floats:
         """Y[rows] @ W."""
         if self.is_sparse:
             return np.asarray(self._X[rows] @ W - self.mean @ W)
         if self._centred is not None:
             return self._centred[rows] @ W
         if rows != slice(None):
-            return self.dense(rows) @ W
+            return self.dense(rows, room) @ W
         return np.concatenate(list(self._over_blocks(lambda block: self.dense(block) @ W)))
 
     def weigh(self, V: Matrix, rows: slice = slice(None)) -> Floats:

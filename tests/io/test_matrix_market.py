@@ -82,9 +82,7 @@ def test_files_that_do_not_belong_together(tmp_path):
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(
-        InputError, match=r"is a folder without a .mtx or .parquet file"
-    ):
+    with pytest.raises(InputError, match=r"is a folder without a .mtx or .parquet file"):
         read_table(tmp_path)
 
 

@@ -39,7 +39,7 @@ def update_embedding(Y, axes, C, R, edges, lam, gamma):
     axes, A, C, captured = update_centers(Y.apply_gram, axes, C, R, edges, lam, gamma)
     Z = np.empty((Y.n_rows, C.shape[1]))
 
-    def place(rows, R_rows):
+    def place(rows, R_rows, room):
         Z[rows] = (Y.project(axes.block[:, : C.shape[1]], rows) + R_rows @ A) / (1 + gamma)
 
     R.for_each(place)
@@ -127,6 +127,29 @@ def test_assignments_match_the_formula(n_centers, rng):
     assert hard.negative_entropy == 0
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.01, 0.5, 50.0])
+def test_sums_of_a_part_match_numpy_in_blocks_of_any_size(sigma, monkeypatch, rng):
+    """Every block is worked on in the room of the one before, whatever their numbers of entries."""
+    X, C = rng.normal(size=(90, 4)), rng.normal(size=(12, 2))
+    order = np.lexsort(X.T)
+    Y = CentredRows(X, order, mean=X.mean(axis=0), is_part=True)
+    Z, dense = X[order, :2], X[order] - X.mean(axis=0)
+    R = assign(Z, kdtree.build(C), sigma).matrix(12).toarray()
+    for size in (1, 50, 400, 10**6):
+        monkeypatch.setattr("ramify.rows.MAX_BLOCK", size)
+        found = update_assignments(Y, Z, C, sigma, sums_only=True)
+        np.testing.assert_allclose(found.counts, R.sum(axis=0), atol=1e-13)
+        np.testing.assert_allclose(found.RtY, R.T @ dense, atol=1e-13)
+        np.testing.assert_allclose(found.overlap_matrix, R.T @ R, atol=1e-13)
+        moved = np.full((90, 2), np.nan)
+
+        def move(rows, R_rows, room, moved=moved):
+            moved[rows] = Y.project(np.eye(4)[:, :2], rows, room) + R_rows @ C
+
+        found.for_each(move)
+        np.testing.assert_allclose(moved, dense[:, :2] + R @ C, atol=1e-13)
+
+
 @pytest.mark.parametrize("n_columns", [1, 2, 4, 7])
 def test_kernels_of_assignments_match_numpy(n_columns, rng):
     Z, C = rng.normal(size=(60, 2)), rng.normal(size=(20, 2))
@@ -138,6 +161,9 @@ def test_kernels_of_assignments_match_numpy(n_columns, rng):
     assignments.add_overlap(*csr, assignments.padded(B), out)
     np.testing.assert_allclose(out[:, :n_columns], B + dense.T @ dense @ B, atol=1e-13)
     assert not out[:, n_columns:].any()
+    counts = np.ones(20)
+    assignments.add_counts(*csr[1:], counts)
+    np.testing.assert_allclose(counts, 1 + dense.sum(axis=0), atol=1e-13)
     out = np.ones((20, n_columns))
     assignments.add_weighted(*csr, Y, out)
     np.testing.assert_allclose(out, 1 + dense.T @ Y, atol=1e-13)

@@ -12,7 +12,7 @@ from .. import kdtree
 from .._compat import kernel
 from .._typing import Floats, Ints, Sparse
 from ..linalg import Apply
-from ..memory import fits
+from ..memory import Room, fits
 from ..parallel import ordered, ordered_map
 from ..rows import CentredRows
 
@@ -64,15 +64,16 @@ class Assignments:
     negative_entropy: float  # Σ r log r
     overlap: Apply  # B ↦ RᵀR·B
     overlap_matrix: Floats | None  # RᵀR, where forming it is cheaper than applying it
-    # Calls a function with every block of rows, as a slice and as rows of R, on several threads;
-    # None where the rows are elsewhere.
-    for_each: Callable[[Callable[[slice, Rows], None]], None] | None = None
+    # Calls a function with every block of rows, as a slice and as rows of R, and with room for
+    # what it makes of them, on several threads; None where the rows are elsewhere.
+    for_each: Callable[[Callable[[slice, Rows, Room], None]], None] | None = None
 
 
-def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
+def assign(Z: Floats, centres: kdtree.KDTree, sigma: float, room: Room | None = None) -> Rows:
     """r_ik ∝ exp(−‖z_i − c_k‖²/σ) (`op:2-R`); one at the nearest centre when σ = 0.
 
-    Entries that cannot be told from zero beside the largest of their row are left out.
+    Entries that cannot be told from zero beside the largest of their row are left out. What lies
+    in a room stays until the next assignment.
 
     Examples
     --------
@@ -86,9 +87,10 @@ def assign(Z: Floats, centres: kdtree.KDTree, sigma: float) -> Rows:
     if sigma == 0:
         nearest = kdtree.nearest(centres, Z)
         return Rows(np.arange(len(Z) + 1), nearest.view(np.uint32), np.ones(len(Z)), 0.0)
-    indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma)
+    indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma, room=room)
     excess /= -sigma
-    weights = np.exp(excess)
+    weights = (room or Room()).take("weights", len(excess))[: len(excess)]
+    np.exp(excess, out=weights)
     # Unsigned, so that the kernels need not ask whether an index counts from the end.
     return Rows(indptr, near.view(np.uint32), weights, normalise(indptr, excess, weights))
 
@@ -109,18 +111,19 @@ def normalise(indptr: Ints, logarithms: Floats, weights: Floats) -> float:
 
 
 def update_assignments(
-    Y: CentredRows, Z: Floats, C: Floats, sigma: float, *, needs_matrix: bool = False
+    Y: CentredRows, Z: Floats, C: Floats, sigma: float, *, sums_only: bool = False
 ) -> Assignments:
     """Optimal R for given Z and C (`prop:R`), and its products with the data in one pass.
 
-    RᵀR is formed where that is cheaper than applying it, or where it is asked for.
+    RᵀR is formed where that is cheaper than applying it, or where nothing but sums is wanted; no
+    row of R is kept then.
     """
     n_centers = len(C)
     centres = kdtree.build(C)
     per_row = entries_per_row(Z, centres, sigma)
-    forms_matrix = needs_matrix or prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
+    forms_matrix = sums_only or prefers_matrix(len(Z), n_centers, Z.shape[1], per_row)
     limit = MAX_KEPT if forms_matrix else MAX_KEPT_FOR_STEPS
-    keeps = per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
+    keeps = not sums_only and per_row * len(Z) <= limit and fits(2 * 12 * per_row * len(Z))
     parts = Y.parts(n_centers)
 
     def blocks(part: slice) -> Iterator[slice]:
@@ -129,12 +132,12 @@ def update_assignments(
     def accumulate(part: slice) -> tuple[Floats, Floats, Floats | None, float, list[Rows]]:
         counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
         RtR = np.zeros((n_centers, n_centers)) if forms_matrix else None
-        negative_entropy, kept = 0.0, []
+        negative_entropy, kept, room = 0.0, [], Room()
         for rows in blocks(part):
-            R = assign(Z[rows], centres, sigma)
+            R = assign(Z[rows], centres, sigma, None if keeps else room)
             negative_entropy += R.negative_entropy
-            counts += np.bincount(R.centres, R.weights, minlength=n_centers)
-            add_sums(R, Y, rows, RtY, RtR)
+            add_counts(R.centres, R.weights, counts)
+            add_sums(R, Y, rows, RtY, RtR, room)
             if keeps:
                 kept.append(R)
         return counts, RtY, RtR, negative_entropy, kept
@@ -153,10 +156,10 @@ def update_assignments(
     if overlap_matrix is not None:
         overlap_matrix += overlap_matrix.T.copy()
 
-    def rows_of(part: slice) -> Iterable[Rows]:
+    def rows_of(part: slice, room: Room) -> Iterable[Rows]:
         if keeps:
             return kept[part.start]
-        return (assign(Z[rows], centres, sigma) for rows in blocks(part))
+        return (assign(Z[rows], centres, sigma, room) for rows in blocks(part))
 
     def overlap(B: Floats) -> Floats:
         if overlap_matrix is not None:
@@ -165,7 +168,7 @@ def update_assignments(
 
         def product(part: slice) -> Floats:
             out = np.zeros_like(V)
-            for R in rows_of(part):
+            for R in rows_of(part, Room()):
                 add_overlap(R.indptr, R.centres, R.weights, V, out)
             return out
 
@@ -173,10 +176,11 @@ def update_assignments(
         n_threads = Y.n_jobs if per_row * len(Z) > MIN_SHARED else 1
         return np.asarray(sum(ordered(product, parts, n_threads)))[:, : B.shape[1]]
 
-    def for_each(function: Callable[[slice, Rows], None]) -> None:
+    def for_each(function: Callable[[slice, Rows, Room], None]) -> None:
         def visit(part: slice) -> None:
-            for rows, R in zip(blocks(part), rows_of(part), strict=True):
-                function(rows, R)
+            room = Room()
+            for rows, R in zip(blocks(part), rows_of(part, room), strict=True):
+                function(rows, R, room)
 
         ordered_map(visit, parts, Y.n_jobs)
 
@@ -201,7 +205,9 @@ def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: fl
     return form < 25 * 4 * n_points * per_row * np.ceil((n_components + 2) / WIDTH)
 
 
-def add_sums(R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None) -> None:
+def add_sums(
+    R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None, room: Room
+) -> None:
     """Add RᵀY of some rows to RtY, and to RtR, if there is one, a half of RᵀR.
 
     The other half is its transpose.
@@ -215,7 +221,7 @@ def add_sums(R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | No
     if Y.is_sparse:
         RtY += Y.weigh(R.matrix(n_centers), rows)
     else:
-        add_weighted(R.indptr, R.centres, R.weights, Y.dense(rows), RtY)
+        add_weighted(R.indptr, R.centres, R.weights, Y.dense(rows, room), RtY)
     if RtR is not None:
         add_products(R.indptr, R.centres, R.weights, RtR)
 
@@ -225,6 +231,13 @@ def padded(B: Floats) -> Floats:
     V = np.zeros((len(B), -(-B.shape[1] // WIDTH) * WIDTH))
     V[:, : B.shape[1]] = B
     return V
+
+
+@kernel
+def add_counts(centres: Ints, weights: Floats, out: Floats) -> None:
+    """Add Rᵀ1."""
+    for p in range(len(centres)):
+        out[centres[p]] += weights[p]
 
 
 @kernel

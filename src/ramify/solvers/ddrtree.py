@@ -13,6 +13,7 @@ from .. import kdtree
 from .._typing import Floats, Ints
 from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, Apply, block_cg, top_eigenvectors
+from ..memory import Room
 from ..parallel import ordered_map
 from ..rows import CentredRows
 from ..structures import Tree, choose_graph, prepare
@@ -196,9 +197,9 @@ class Points:
         """‖Y‖²."""
         return self.Y.energy
 
-    def assign(self, C: Floats, *, needs_matrix: bool = False) -> Assignments:
+    def assign(self, C: Floats, *, sums_only: bool = False) -> Assignments:
         """R for the points where they are, and its sums."""
-        self._R = update_assignments(self.Y, self.Z, C, self.sigma, needs_matrix=needs_matrix)
+        self._R = update_assignments(self.Y, self.Z, C, self.sigma, sums_only=sums_only)
         return self._R
 
     def move(self, steps: Sequence[Step]) -> None:
@@ -206,8 +207,8 @@ class Points:
         for step in steps:
             Z = np.empty((self.Y.n_rows, step.W.shape[1]))
 
-            def place(rows: slice, R: Rows, Z: Floats = Z, step: Step = step) -> None:
-                Z[rows] = (self.Y.project(step.W, rows) + R @ step.A) / (1 + self.gamma)
+            def place(rows: slice, R: Rows, room: Room, Z: Floats = Z, step: Step = step) -> None:
+                Z[rows] = (self.Y.project(step.W, rows, room) + R @ step.A) / (1 + self.gamma)
 
             if self._R is not None and self._R.for_each is not None:
                 self._R.for_each(place)
@@ -216,8 +217,9 @@ class Points:
                 per_row = ceil(entries_per_row(self.Z, centres, self.sigma))
 
                 def visit(part: slice, centres: Any = centres, per_row: int = per_row) -> None:
+                    room = Room()
                     for rows in self.Y.blocks(part, per_row):
-                        place(rows, assign(self.Z[rows], centres, self.sigma))
+                        place(rows, assign(self.Z[rows], centres, self.sigma, room), room)
 
                 ordered_map(visit, self.Y.parts(len(step.C)), self.Y.n_jobs)
             self.Z, self._R = Z, None

@@ -189,7 +189,7 @@ def advance(
 ) -> tuple[Placed, Sums]:
     """Move the points of a chunk to where the last iteration left them, and assign them anew."""
     points = moved(rows, placed, mean, steps, gamma, sigma)
-    R = points.assign(C, needs_matrix=True)
+    R = points.assign(C, sums_only=True)
     assert R.overlap_matrix is not None
     sums = Sums(R.counts, R.RtY, R.overlap_matrix, R.negative_entropy)
     return Placed(points.Z, placed.places), sums
