@@ -13,7 +13,7 @@ import platform
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from ramify import DDRTree
+from ramify.chunks import SPLIT_EVERY
 from render import between_markers
 
 HERE = Path(__file__).resolve().parent
@@ -82,24 +83,27 @@ def fit(X: Any, n_iter: int = N_ITER, **options: Any) -> tuple[Any, float, float
 
 
 def overhead(n_rows: int, n_repeats: int) -> dict[str, Any]:
-    """The same samples in memory and in chunks of 100,000, with as many threads, in turn."""
-    X = lazily(n_rows, 100_000).compute()
-    rows = []
-    for n_threads in (1, 2):
-        for _ in range(n_repeats):
-            memory, per_iteration, total = fit(X, n_jobs=n_threads)
-            with dask.config.set(scheduler="threads", num_workers=n_threads):
-                chunked, chunked_iteration, chunked_total = fit(
-                    da.from_array(X, chunks=(100_000, N_FEATURES), name=False)
+    """The same samples in memory and in chunks of 100,000, on as many processors, in turn."""
+    lazy = lazily(n_rows, 100_000)
+    X, rows = lazy.compute(), []
+    for name, n_processors in (("one thread", 1), ("two threads", 2), ("two processes", 2)):
+        with ExitStack() as opened:
+            if name == "two processes":
+                chunks = opened.enter_context(cluster()).persist(lazy)
+            else:
+                opened.enter_context(dask.config.set(scheduler="threads", num_workers=n_processors))
+                chunks = da.from_array(X, chunks=lazy.chunks, name=False)
+            for _ in range(n_repeats):
+                memory, per_iteration, total = fit(X, n_jobs=n_processors)
+                chunked, chunked_iteration, chunked_total = fit(chunks)
+                rows.append(
+                    {
+                        "on": name,
+                        "memory": {"iteration": per_iteration, "total": total},
+                        "dask": {"iteration": chunked_iteration, "total": chunked_total},
+                        "difference": float(np.abs(memory.centers_ - chunked.centers_).max()),
+                    }
                 )
-            rows.append(
-                {
-                    "threads": n_threads,
-                    "memory": {"iteration": per_iteration, "total": total},
-                    "dask": {"iteration": chunked_iteration, "total": chunked_total},
-                    "difference": float(np.abs(memory.centers_ - chunked.centers_).max()),
-                }
-            )
     return {"n_rows": n_rows, "rows": rows}
 
 
@@ -208,7 +212,8 @@ def traffic_by_chunks(n_rows: int, counts: list[int]) -> dict[str, Any]:
     rows = []
     with cluster() as client:
         client.run(count_bytes), count_bytes()
-        for count in counts:
+        # The most first: memory that was used before is not seen to grow.
+        for count in sorted(counts, reverse=True):
             notes: list[tuple[int, int, int]] = []
 
             def note(progress: Any, notes: list[tuple[int, int, int]] = notes) -> None:
@@ -226,7 +231,7 @@ def traffic_by_chunks(n_rows: int, counts: list[int]) -> dict[str, Any]:
                     "remembered": float(steps[:, 2].sum() / len(steps)),
                 }
             )
-    return {"n_rows": n_rows, "rows": rows}
+    return {"n_rows": n_rows, "rows": rows[::-1]}
 
 
 def count_tasks(dask_scheduler: Any) -> int:
@@ -249,9 +254,9 @@ def machine() -> dict[str, Any]:
     }
 
 
-def ratios(rows: list[dict[str, Any]], n_threads: int, what: str) -> list[float]:
+def ratios(rows: list[dict[str, Any]], what: str) -> list[float]:
     """Of Dask to memory, pair by pair."""
-    return [row["dask"][what] / row["memory"][what] for row in rows if row["threads"] == n_threads]
+    return [row["dask"][what] / row["memory"][what] for row in rows]
 
 
 def render(results: dict[str, Any]) -> str:
@@ -264,24 +269,24 @@ def render(results: dict[str, Any]) -> str:
     )
     if "overhead" in results:
         found = results["overhead"]
-        lines = ["| threads | an iteration | a whole fit | largest difference of a centre |"]
+        lines = ["| Dask on | an iteration | a whole fit | largest difference of a centre |"]
         lines += ["| --- | --- | --- | --- |"]
-        for n_threads in (1, 2):
+        names = list(dict.fromkeys(row["on"] for row in found["rows"]))
+        for name in names:
+            pairs = [row for row in found["rows"] if row["on"] == name]
             cells = []
             for what in ("iteration", "total"):
-                values = ratios(found["rows"], n_threads, what)
+                values = ratios(pairs, what)
                 cells.append(
                     f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
                 )
-            difference = max(
-                row["difference"] for row in found["rows"] if row["threads"] == n_threads
-            )
-            lines.append(f"| {n_threads} | {' | '.join(cells)} | {difference:.0e} |")
+            difference = max(row["difference"] for row in pairs)
+            lines.append(f"| {name} | {' | '.join(cells)} | {difference:.0e} |")
         parts.append(
-            f"**Overhead.** {found['n_rows']:,} samples in chunks of 100,000 on Dask's threads, "
-            f"against the same in memory: ratio of the times, median (and range) of "
-            f"{len(found['rows']) // 2} pairs of runs of {N_ITER} iterations.\n\n"
-            + "\n".join(lines)
+            f"**Overhead.** {found['n_rows']:,} samples in chunks of 100,000 on Dask, against the "
+            f"same in memory on as many processors: ratio of the times, median (and range) of "
+            f"{len(found['rows']) // len(names)} pairs of runs of {N_ITER} iterations. Centres are "
+            "compared in single precision.\n\n" + "\n".join(lines)
         )
     if "chunks" in results:
         found = results["chunks"]
@@ -315,7 +320,7 @@ def render(results: dict[str, Any]) -> str:
     if "large" in results:
         found = results["large"]
         K, D, d = found["n_centers"], N_FEATURES, found["n_components"]
-        sums, state = 8 * (K * K + K * D + K), 8 * (2 * K * d + D * d)
+        state = 8 * (2 * K * d + D * d)
         peaks = ", ".join(f"{peak / GIB:.2f}" for peak in found["peaks"])
         parts.append(
             f"**Ten chunks at a time.** {found['n_rows']:,} × {D} samples "
@@ -327,21 +332,35 @@ def render(results: dict[str, Any]) -> str:
             f"them. The workers held at most {peaks} GiB, the client {found['client'] / GIB:.2f} "
             f"GiB. {found['traffic'] / 1e6:.1f} MB moved per iteration, "
             f"{found['traffic'] / found['n_chunks'] / 1e3:.0f} kB per chunk: the sums of a chunk "
-            f"are {sums / 1e3:.0f} kB (K = {K}), what it is told {state / 1e3:.1f} kB. The samples "
+            f"are {sum_bytes(found) / 1e3:.0f} kB (K = {K}), what a worker is told "
+            f"{state / 1e3:.1f} kB. The samples "
             f"would be {found['n_rows'] * D * 4 / 1e6:,.0f} MB, their points "
             f"{found['n_rows'] * d * 8 / 1e6:,.0f} MB."
         )
-        parts.append(on_paper(found, results["machine"]["processors"]))
+    if "large" in results and "chunks" in results:
+        chunks, n_processors = results["chunks"]["rows"], results["machine"]["processors"]
+        parts.append(on_paper(results["large"], chunks, n_processors))
     return "\n\n".join(parts)
 
 
-def on_paper(found: dict[str, Any], n_processors: int) -> str:
+def sum_bytes(found: dict[str, Any]) -> int:
+    """What the sums of a chunk take: RᵀR, RᵀY and Γ."""
+    K = found["n_centers"]
+    return 8 * K * (K + N_FEATURES + 1)
+
+
+def on_paper(found: dict[str, Any], chunks: list[dict[str, Any]], n_processors: int) -> str:
     """The same for 10⁹ samples on 100 workers."""
     n_rows, n_workers, chunk = 10**9, 100, 10**6
     core_seconds = found["iteration"] * n_processors / found["n_rows"]
     reading = found["reading"] * n_processors / found["n_rows"]
     n_chunks = n_rows // chunk
-    per_chunk = found["traffic"] / found["n_chunks"]
+    # Sums are merged eight at a time, and what comes of it again: 8/7 of them are on their way. Of
+    # two workers half have to go to the other one; of a hundred, nearly all.
+    elsewhere = sum_bytes(found) * SPLIT_EVERY / (SPLIT_EVERY - 1) / 2
+    per_chunk = found["traffic"] / found["n_chunks"] + elsewhere
+    few, many = chunks[0], chunks[-1]
+    booking = (many["cluster"] - few["cluster"]) / (many["chunks"] - few["chunks"]) * n_chunks
     seconds = core_seconds * n_rows / n_workers
     traffic = per_chunk * n_chunks
     return (
@@ -352,15 +371,20 @@ def on_paper(found: dict[str, Any], n_processors: int) -> str:
         "iteration will come. "
         f"In chunks of {chunk:,} samples ({chunk * N_FEATURES * 4 / 1e6:.0f} MB), "
         f"{n_chunks:,} of them, {per_chunk / 1e3:.0f} kB each make {traffic / 1e6:.0f} MB of "
-        f"traffic per iteration, {traffic / n_workers / 1e6:.1f} MB per worker; at 1 Gbit/s that "
-        f"is {8 * traffic / 1e9:.1f} s if all of it went through one wire. The points take "
+        "traffic per iteration (what moved between two workers, and the half of the sums that had "
+        f"no need to), {traffic / n_workers / 1e6:.1f} MB per worker; at 1 Gbit/s that is "
+        f"{8 * traffic / 1e9:.1f} s if all of it went through one wire. So many chunks cost up to "
+        f"{booking:.0f} s more per iteration (by the table of chunks, in which scheduler and "
+        f"workers share {n_processors} processors). The points take "
         f"{n_rows * found['n_components'] * 8 / n_workers / 1e6:.0f} MB, and their order within "
         f"the chunks {n_rows * 8 / n_workers / 1e6:.0f} MB, of every worker's memory. 50 "
-        f"iterations take about {50 * seconds / 60:.0f} minutes. Nothing of that size was run."
+        f"iterations take {50 * seconds / 60:.0f} to {50 * (seconds + booking) / 60:.0f} minutes. "
+        "Nothing of that size was run."
     )
 
 
-PARTS = ("overhead", "chunks", "traffic", "large")
+# The first begins with a process that has not used much memory yet, which it measures.
+PARTS = ("large", "traffic", "overhead", "chunks")
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ distributed = pytest.importorskip("distributed")
 
 SIMULATED = branching(400, 5)
 SETTINGS = {"n_centers": 12, "max_iter": 7, "tol": 0, "random_state": 0}
+RING = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
 RESULTS = ["centers_", "components_", "mean_", "objective_history_"]
 
 
@@ -423,7 +424,10 @@ def test_a_file_that_is_no_checkpoint_is_refused(begun):
         ({"lam": 1.5}, "lam=40.0, but this one has lam=1.5; "),
         ({"sigma": 0.5}, "sigma=auto, but this one has sigma=0.5; "),
         ({"assignment": "hard"}, "assignment=soft, but this one has assignment=hard; "),
-        ({"structure": "ring"}, "structure=Tree, but this one has structure=Ring; "),
+        ({"structure": "ring"}, r"structure=Tree\(\), but this one has structure=Ring\(.*\); "),
+        ({"init": np.eye(12, 2)}, r"init=None, but this one has init=an array \(\w+\); "),
+        ({"random_state": 1}, "random_state=0, but this one has random_state=1; "),
+        ({"random_state": None}, "random_state=0, but this one has random_state=None; "),
         ({"n_components": 3}, "n_components=2, but this one has n_components=3; "),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
@@ -431,6 +435,17 @@ def test_a_file_that_is_no_checkpoint_is_refused(begun):
 def test_a_checkpoint_of_other_parameters_is_refused(begun, change, match):
     with pytest.raises(ValueError, match=match):
         fitted(checkpoint=begun, resume=True, **change)
+
+
+def test_a_checkpoint_of_another_graph_or_start_is_refused(tmp_path):
+    path = tmp_path / "fit.ramify"
+    given = {"checkpoint": path, "structure": RING, "init": np.eye(12, 2)}
+    fitted(**given, max_iter=3)
+    assert_identical(fitted(**given, resume=True), fitted(structure=RING, init=np.eye(12, 2)))
+    with pytest.raises(ValueError, match=r"a graph \(\w+\), but this one has structure=a graph"):
+        fitted(**given | {"structure": 2 * RING}, resume=True)
+    with pytest.raises(ValueError, match=r"an array \(\w+\), but this one has init=an array"):
+        fitted(**given | {"init": np.ones((12, 2))}, resume=True)
 
 
 def test_a_checkpoint_of_other_data_is_refused(begun):

@@ -4,9 +4,11 @@ Where the points are is not in it: it follows from the data and the steps of all
 are small, in one pass.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from .._compat import validate_parameter_constraints
 from .._typing import Floats
 from ..io import ModelFileError, Unsound, read_state, write_state
 from ..solvers.ddrtree import Axes, Saved, Step
-from ..structures import as_structure
+from ..structures import FixedGraph, as_structure
 from ._fields import HUGE, Fields
 
 KIND = "checkpoint of DDRTree"
@@ -157,7 +159,7 @@ def is_same(found: Any, value: Any) -> bool:
 
 def facts_of(model: Any, Y: Any, n_components: int, n_centers: int, lam: float) -> dict[str, Any]:
     """What the data and the parameters of two runs have to agree in, to be one fit."""
-    structure = as_structure(model.structure)
+    seed = model.random_state
     return {
         "n_samples": int(Y.n_rows),
         "n_features": int(Y.n_features),
@@ -168,5 +170,32 @@ def facts_of(model: Any, Y: Any, n_components: int, n_centers: int, lam: float) 
         "gamma": float(model.gamma),
         "sigma": model.sigma if isinstance(model.sigma, str) else float(model.sigma),
         "assignment": model.assignment,
-        "structure": type(structure).__name__,
+        "structure": described(as_structure(model.structure)),
+        "init": None if model.init is None else f"an array ({digest(np.asarray(model.init))})",
+        "random_state": int(seed) if isinstance(seed, Integral) else seed and type(seed).__name__,
     }
+
+
+def described(structure: Any) -> str:
+    """A structure with its parameters; of a graph, what tells it from others."""
+    if isinstance(structure, FixedGraph):
+        graph = structure.best_graph(np.empty((structure.n_nodes, 0)))
+        return f"a graph ({digest(graph.edges, graph.weights)})"
+    return repr(structure) if is_dataclass(structure) else type(structure).__name__
+
+
+def digest(*arrays: Any) -> str:
+    """A few letters that differ where the arrays do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.estimators._checkpoints import digest
+    >>> digest(np.arange(3)) == digest(np.arange(3)), digest(np.arange(3)) == digest(np.arange(4))
+    (True, False)
+    """
+    whole = hashlib.sha256()
+    for array in arrays:
+        whole.update(f"{array.dtype} {array.shape}".encode())
+        whole.update(np.ascontiguousarray(array).tobytes())
+    return whole.hexdigest()[:12]
