@@ -456,3 +456,11 @@ def test_processes_of_a_cluster_read_by_themselves(
         expected = read_table("cells.h5ad", layer="counts").X
         total = counts.X.map_blocks(lambda block: block.toarray(), meta=np.empty((0, 0))).sum()
         assert total.compute() == expected.sum()
+
+
+@pytest.mark.parametrize(("n_rows", "stored"), [(7, None), (300_000, 25_000), (10**7, 1_000)])
+def test_tables_of_many_rows_have_chunks_for_several_workers(n_rows, stored):
+    sizes = row_sizes(n_rows, 400, stored)
+    assert sum(sizes) == n_rows
+    assert all(size % (stored or 1) == 0 for size in sizes[:-1])
+    assert len(sizes) >= min(12, -(-n_rows // 25_000))

@@ -23,6 +23,9 @@ from .zarr_arrays import open_array, read_zarr_array
 # Sparse rows count as if at least this part of their values were stored: some steps of a
 # preparation make a chunk dense.
 LEAST_STORED = 1 / 8
+# A table is read in at least so many chunks, so that several workers have something to do, unless
+# they would have fewer rows than this.
+N_CHUNKS, MIN_ROWS = 16, 10_000
 # A stored value of a sparse matrix, and its column.
 SPARSE_BYTES = 16
 
@@ -107,17 +110,31 @@ def chunk_bytes() -> int:
     return int(utils.parse_bytes(dask.config.get("array.chunk-size")))
 
 
+def most_rows(n_rows: int, row_bytes: float) -> int:
+    """How many rows a chunk may have: no more than `chunk_bytes` allow, and enough chunks for all.
+
+    It does not depend on how many workers there are, nor does the result to the last digit.
+
+    Examples
+    --------
+    >>> from ramify.io.lazy import most_rows
+    >>> most_rows(1_000_000, 400), most_rows(50_000, 400), most_rows(10**9, 400)
+    (62500, 10000, 335544)
+    """
+    return min(int(chunk_bytes() / max(row_bytes, 1)), max(n_rows // N_CHUNKS, MIN_ROWS))
+
+
 def row_sizes(n_rows: int, row_bytes: float, stored: int | None) -> list[int]:
-    """Rows of each chunk: as many stored chunks as `chunk_bytes` allow, and at least one.
+    """Rows of each chunk: as many stored chunks as `most_rows` allows, and at least one.
 
     Examples
     --------
     >>> from ramify.io.lazy import row_sizes
-    >>> row_sizes(1_000_000, 400, 30_000)
-    [330000, 330000, 330000, 10000]
+    >>> row_sizes(100_000, 400, 4_000)[:2], sum(row_sizes(100_000, 400, 4_000))
+    ([8000, 8000], 100000)
     """
     step = min(stored or 1, max(n_rows, 1))
-    size = max(1, int(chunk_bytes() / (max(row_bytes, 1) * step))) * step
+    size = max(1, most_rows(n_rows, row_bytes) // step) * step
     return [size] * (n_rows // size) + ([n_rows % size] if n_rows % size else [])
 
 
@@ -274,7 +291,7 @@ def lazy_parquet(
 
 def parquet_pieces(described: Any, row_bytes: int) -> tuple[list[Any], list[int]]:
     """What each chunk consists of, (file, group) after (file, group), and its number of rows."""
-    limit = max(1, chunk_bytes() // max(row_bytes, 1))
+    limit = most_rows(sum(file.metadata.num_rows for file in described.files), row_bytes)
     pieces: list[Any] = []
     sizes: list[int] = []
     for path, file in zip(described.paths, described.files, strict=True):
