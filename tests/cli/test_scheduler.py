@@ -1,5 +1,6 @@
 """`--scheduler`: the same results from a table that stays in its file, wherever Dask works."""
 
+import asyncio
 import io
 import json
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zarr
+from distributed.client import FutureCancelledError
 
 from ramify.cli import cluster
 
@@ -225,10 +227,10 @@ def test_scheduler_that_does_not_answer(address, files, tmp_path, ramify, monkey
 
 
 class FakeClient:
-    """A cluster of which one worker is not as it should be."""
+    """A cluster of which one worker is not as it should be, or the scheduler."""
 
-    def __init__(self, version):
-        self.version = version
+    def __init__(self, version, scheduler=cluster.__version__):
+        self.version, self.scheduler = version, scheduler
 
     def wait_for_workers(self, n_workers, timeout):
         if self.version == "no worker":
@@ -237,7 +239,10 @@ class FakeClient:
     def get_versions(self, packages):
         assert packages == ["ramify"]
         versions = {"tcp://a:1": cluster.__version__, "tcp://b:2": self.version}
-        return {"workers": {k: {"packages": {"ramify": v}} for k, v in versions.items()}}
+        return {
+            "scheduler": {"packages": {"ramify": self.scheduler}},
+            "workers": {k: {"packages": {"ramify": v}} for k, v in versions.items()},
+        }
 
 
 def test_workers_must_be_there_and_have_ramify():
@@ -250,6 +255,46 @@ def test_workers_must_be_there_and_have_ramify():
         cluster.check_workers(FakeClient(None), "tcp://x:1")
     with pytest.raises(cluster.Failure, match=r"\(they have ramify 0.0.1\)"):
         cluster.check_workers(FakeClient("0.0.1"), "tcp://x:1")
+
+
+@pytest.mark.parametrize(
+    ("version", "has"), [(None, "lacks ramify"), ("0.0.1", "has ramify 0.0.1")]
+)
+def test_scheduler_must_have_ramify(version, has):
+    with pytest.raises(
+        cluster.Failure,
+        match=f"scheduler at tcp://x:1 {has}, but this command is ramify .*; install the same",
+    ):
+        cluster.check_workers(FakeClient(cluster.__version__, version), "tcp://x:1")
+
+
+def test_scheduler_with_keys_is_asked_with_those_of_the_configuration(monkeypatch):
+    asked = {}
+
+    class Connection:
+        async def close(self):
+            pass
+
+    async def connect(address, **options):
+        asked.update(options, address=address)
+        return Connection()
+
+    given = {"ssl_context": "of the configuration"}
+    monkeypatch.setattr("distributed.comm.connect", connect)
+    monkeypatch.setattr("distributed.Security.get_connection_args", lambda self, role: given)
+    asyncio.run(cluster.knock("tls://x:1"))
+    assert asked == {**given, "address": "tls://x:1", "timeout": cluster.SECONDS_TO_ANSWER}
+
+
+def test_scheduler_that_is_lost_between_the_passes_of_a_fit(files, tmp_path, ramify, monkeypatch):
+    def lose(table):
+        raise FutureCancelledError(key="count", reason="scheduler-connection-lost")
+
+    monkeypatch.setattr("ramify.cli.fit.missing_by_column", lose)
+    given = [files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
+    code, _, err = ramify("fit", *given)
+    assert code == 1
+    assert "the connection to the Dask scheduler was lost; start the scheduler again" in err
 
 
 @pytest.mark.parametrize("checkpoint", [True, False])

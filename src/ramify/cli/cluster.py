@@ -12,6 +12,7 @@ from typing import Any
 from .. import __version__
 from .._compat import import_extra
 from .._messages import listed
+from ..chunks import is_lost
 from .console import SECONDS_BEFORE_BAR, Console, Failure
 
 # How long to wait for a scheduler to answer, and for its first worker.
@@ -76,8 +77,9 @@ def loss_told(remedy: str) -> Iterator[None]:
     """A lost scheduler in the words of the command line."""
     try:
         yield
-    except ConnectionError as error:
-        if type(error) is not ConnectionError:  # a closed pipe, for one
+    except Exception as error:
+        # Of connections, a closed pipe is another matter.
+        if type(error) is not ConnectionError and not is_lost(error):
             raise
         raise Failure(
             "the connection to the Dask scheduler was lost; start the scheduler again, and "
@@ -142,20 +144,31 @@ def running_cluster(distributed: Any, address: str) -> Iterator[Any]:
 async def knock(address: str) -> None:
     """Connect, and take leave."""
     comm = import_extra("distributed.comm", NEEDS, "dask")
-    connection = await comm.connect(address, timeout=SECONDS_TO_ANSWER)
+    # What Dask's configuration says of keys and certificates, as a client does: tls:// needs them.
+    security = import_extra("distributed", NEEDS, "dask").Security()
+    arguments = security.get_connection_args("client")
+    connection = await comm.connect(address, timeout=SECONDS_TO_ANSWER, **arguments)
     await connection.close()
 
 
 def check_workers(client: Any, address: str) -> None:
-    """There must be a worker, and ramify on all of them."""
+    """There must be a worker, and ramify on all of them and with the scheduler."""
     try:
         client.wait_for_workers(1, timeout=SECONDS_TO_ANSWER)
     except TimeoutError as error:
         raise Failure(
             f"the Dask scheduler at {address} has no workers; start some: dask worker {address}."
         ) from error
-    found = client.get_versions(packages=["ramify"])["workers"]
-    versions = {name: worker["packages"].get("ramify") for name, worker in found.items()}
+    found = client.get_versions(packages=["ramify"])
+    # It reads the graph that it hands out, and so the functions of ramify that are in it.
+    its_version = found["scheduler"]["packages"].get("ramify")
+    if its_version != __version__:
+        has = f"has ramify {its_version}" if its_version else "lacks ramify"
+        raise Failure(
+            f"the Dask scheduler at {address} {has}, but this command is ramify {__version__}; "
+            "install the same version there."
+        )
+    versions = {name: worker["packages"].get("ramify") for name, worker in found["workers"].items()}
     wrong = {name: version for name, version in versions.items() if version != __version__}
     if wrong:
         have = sorted({f"ramify {version}" if version else "none" for version in wrong.values()})
