@@ -23,6 +23,7 @@ from ._typing import Floats, Ints
 from ._validation import check_grid, check_samples
 from .estimators import SPL, DDRTree
 from .estimators._base import StructureLearner
+from .estimators._checkpoints import without_checkpoint
 from .graph.placement import length_matrix
 from .solvers.density import mixture_log_likelihood
 
@@ -214,7 +215,7 @@ def _run(
 ) -> Run:
     """Fit one combination without one part, and see what it says of that part."""
     start = time.perf_counter()
-    model = clone(estimator).set_params(**parameters)
+    model = without_checkpoint(clone(estimator)).set_params(**parameters)
     weigh_tree(model, len(train) / (len(train) + len(test)))
     try:
         with warnings.catch_warnings():
@@ -382,5 +383,6 @@ def automatic_sigma(estimator: DDRTree, X: Any) -> float:
     >>> automatic_sigma(DDRTree(random_state=0), X) == DDRTree(random_state=0).fit(X).sigma_
     True
     """
-    first = clone(estimator).set_params(sigma="auto", max_iter=1, tol=0, verbose=0, callback=None)
+    first = without_checkpoint(clone(estimator))
+    first.set_params(sigma="auto", max_iter=1, tol=0, verbose=0, callback=None)
     return float(first.fit(X).sigma_)

@@ -13,10 +13,14 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.preprocessing import scale
 
 from ramify import DDRTree
 from ramify.chunks import ChunkError
 from ramify.io import ModelFileError
+from ramify.model_selection import select
+from ramify.trajectory import Trajectory
 
 from ..conftest import branching
 
@@ -451,10 +455,71 @@ def test_a_checkpoint_of_another_graph_or_start_is_refused(tmp_path):
 def test_a_checkpoint_of_other_data_is_refused(begun):
     with pytest.raises(ValueError, match="n_samples=400, but this one has n_samples=350"):
         fitted(chunks()[:350], checkpoint=begun, resume=True, lam=40.0)
-    with pytest.raises(ValueError, match=r"energy=.*, but this one has energy=.*; resume with the"):
-        fitted(chunks() * 2, checkpoint=begun, resume=True)
-    with pytest.raises(ValueError, match="is of a fit to data with other means; resume with the"):
-        fitted(chunks() + 1, checkpoint=begun, resume=True)
+    for other in (chunks() * 2, chunks() + 1, chunks()[:, ::-1]):
+        with pytest.raises(ValueError, match="is of a fit to other data; resume with the same dat"):
+            fitted(other, checkpoint=begun, resume=True)
+
+
+@pytest.mark.parametrize("where", ["memory", "Dask"])
+def test_standardised_data_are_told_apart(where, tmp_path):
+    """Means, variances, and hence their sum, are the same."""
+    path = tmp_path / "fit.ramify"
+    one, other = (scale(branching(400, 5, seed=seed)) for seed in (0, 1))
+    model = DDRTree(**SETTINGS | {"max_iter": 3}, checkpoint=path).fit(one)
+    if where == "Dask":
+        other = da.from_array(other, chunks=(50, 5))
+    with pytest.raises(ValueError, match="is of a fit to other data"):
+        clone(model).fit(other, resume=True)
+
+
+def test_rounding_does_not_make_other_data(begun, undisturbed, rng):
+    X = SIMULATED * (1 + 1e-15 * rng.normal(size=SIMULATED.shape))
+    model = fitted(da.from_array(X, chunks=(130, 5)), checkpoint=begun, resume=True)
+    np.testing.assert_allclose(model.centers_, undisturbed.centers_, atol=1e-9)
+
+
+@pytest.mark.parametrize("first", ["memory", "Dask"])
+def test_more_features_than_samples_go_on_elsewhere(first, tmp_path, rng):
+    """In memory such samples are written in a basis of their own; the file does not know it."""
+    X, path = rng.normal(size=(30, 50)), tmp_path / "fit.ramify"
+    tables = {"memory": X, "Dask": da.from_array(X, chunks=(7, 50))}
+    given = {"n_centers": 6, "tol": 0, "random_state": 0}
+    whole = DDRTree(**given, max_iter=6).fit(X)
+    DDRTree(**given, max_iter=3, checkpoint=path).fit(tables.pop(first))
+    (other,) = tables.values()
+    model = DDRTree(**given, max_iter=6, checkpoint=path).fit(other, resume=True)
+    np.testing.assert_allclose(model.objective_history_, whole.objective_history_, rtol=1e-10)
+    np.testing.assert_allclose(np.asarray(model.embedding_), whole.embedding_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("what", ["a table", "a model", "nothing"])
+def test_a_file_that_is_no_checkpoint_is_not_replaced(what, tmp_path):
+    path = tmp_path / "precious"
+    path.write_text("a,b\n1,2\n" if what == "a table" else "")
+    if what == "a model":
+        fitted(max_iter=1).save(path)
+    before = path.read_bytes()
+    with pytest.raises(
+        ValueError, match="is a file already, and no checkpoint of DDRTree or a dam"
+    ):
+        fitted(checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_a_checkpoint_is_replaced_by_the_next_fit(begun, undisturbed):
+    assert_identical(fitted(checkpoint=begun), undisturbed)
+    assert fitted(checkpoint=begun, resume=True).n_iter_ == 7
+
+
+def test_refits_write_no_checkpoint(tmp_path):
+    path = tmp_path / "fit.ramify"
+    model = DDRTree(n_centers=12, random_state=0, checkpoint=path).fit(SIMULATED)
+    before = path.read_bytes()
+    Trajectory.from_estimator(model).support(SIMULATED, n_resamples=2, random_state=0)
+    assert path.read_bytes() == before
+    grid = {"n_centers": [8, 12]}
+    chosen = select(model, SIMULATED, grid, n_folds=2, random_state=0).best_estimator_
+    assert DDRTree(**chosen.get_params()).fit(SIMULATED, resume=True).n_iter_ == chosen.n_iter_
 
 
 def test_a_checkpoint_in_no_folder_is_refused_before_anything_is_read(tmp_path):

@@ -7,7 +7,7 @@ are small, in one pass.
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,10 @@ from ..structures import FixedGraph, as_structure
 from ._fields import HUGE, Fields
 
 KIND = "checkpoint of DDRTree"
-# Means and energy of equal data agree that far, however their sums are ordered.
+# Means and spread of equal data agree that far, however their sums are ordered.
 SAME_RTOL = 1e-9
+# Directions in which the spread is looked at.
+N_SEEN = 8
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,12 @@ class Begun:
     C: Floats
     sigma: float
     saved: Saved
+
+    def in_basis(self, Y: Any) -> "Begun":
+        """The same with axes in the basis that a fit has for the rows of Y."""
+        steps = [step._replace(W=Y.lower(step.W)) for step in self.saved.steps]
+        axes = Axes(Y.lower(self.saved.axes.block), self.saved.axes.solved)
+        return replace(self, W=Y.lower(self.W), saved=self.saved._replace(steps=steps, axes=axes))
 
 
 @dataclass(frozen=True)
@@ -69,24 +77,31 @@ class Checkpoint:
                 f"checkpoint={str(path)!r} {wrong}, but must be the name of a file that can be "
                 "written; choose another."
             )
+        if not resume and path.exists() and not is_checkpoint(path):
+            raise ValueError(
+                f"checkpoint={str(path)!r} is a file already, and no checkpoint of DDRTree or a "
+                "damaged one; choose another name, or delete it."
+            )
         return cls(path, resume)
 
     def writer(
-        self, facts: dict[str, Any], mean: Floats, W: Floats, sigma: float
+        self, facts: dict[str, Any], Y: Any, W: Floats, sigma: float
     ) -> Callable[[Saved], None]:
-        """What writes the file after an iteration, whole or not at all."""
+        """What writes the file after an iteration, whole or not at all.
+
+        Axes are written in the features, whatever basis this fit has for the rows of Y.
+        """
+        given = {"kind": KIND, "facts": facts, "mean": Y.mean, "seen": seen(Y)}
 
         def write(saved: Saved) -> None:
             state = {
-                "kind": KIND,
-                "facts": facts,
-                "mean": mean,
-                "W": W,
+                **given,
+                "W": Y.lift(W),
                 "sigma": sigma,
                 "steps_C": np.array([step.C for step in saved.steps]),
-                "steps_W": np.array([step.W for step in saved.steps]),
+                "steps_W": np.array([Y.lift(step.W) for step in saved.steps]),
                 "steps_A": np.array([step.A for step in saved.steps]),
-                "block": saved.axes.block,
+                "block": Y.lift(saved.axes.block),
                 "solved": saved.axes.solved,
                 "C": saved.C,
                 "history": np.array(saved.history),
@@ -95,13 +110,13 @@ class Checkpoint:
 
         return write
 
-    def read(self, facts: dict[str, Any], mean: Floats) -> Begun | None:
+    def read(self, facts: dict[str, Any], Y: Any) -> Begun | None:
         """What the file says, if it is of the same fit; None to begin anew."""
         if not self.is_resumed or not self.path.exists():
             return None
         state = read_state(self.path)
         try:
-            found, found_mean, begun = parse(state)
+            found, found_mean, found_seen, begun = parse(state)
         except Unsound as error:
             raise ModelFileError(
                 f"{self.path} {error}; it cannot be resumed from: delete it and fit anew."
@@ -113,16 +128,51 @@ class Checkpoint:
                     f"this one has {name}={value}; resume with the same data and parameters, or "
                     "fit anew without resume=True."
                 )
-        scale = np.sqrt(facts["energy"] / facts["n_samples"]) + np.abs(mean).max()
-        if len(found_mean) != len(mean) or np.abs(found_mean - mean).max() > SAME_RTOL * scale:
+        scale = np.sqrt(Y.energy / Y.n_rows) + np.abs(Y.mean).max()
+        if not (
+            np.abs(found_mean - Y.mean).max() <= SAME_RTOL * scale
+            and np.abs(found_seen - seen(Y)).max() <= SAME_RTOL * Y.energy
+        ):
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is of a fit to data with other means; resume with "
-                "the same data, or fit anew without resume=True."
+                f"checkpoint={str(self.path)!r} is of a fit to other data; resume with the same "
+                "data, or fit anew without resume=True."
             )
-        return begun
+        return begun.in_basis(Y)
 
 
-def parse(state: dict[str, Any]) -> tuple[dict[str, Any], Floats, Begun]:
+def without_checkpoint(model: Any) -> Any:
+    """A clone that is fitted to something else than its user's data must not write to their file.
+
+    Examples
+    --------
+    >>> from ramify import DDRTree
+    >>> from ramify.estimators._checkpoints import without_checkpoint
+    >>> without_checkpoint(DDRTree(checkpoint="fit.ramify")).checkpoint is None
+    True
+    """
+    return model.set_params(checkpoint=None) if hasattr(model, "checkpoint") else model
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether a file is a checkpoint, which the next one may replace."""
+    try:
+        return bool(read_state(path).get("kind") == KIND)
+    except ModelFileError:
+        return False
+
+
+def seen(Y: Any) -> Floats:
+    """How far the rows spread in a few directions, by which one table is told from another.
+
+    Means and variances would not do: standardised tables have them in common. Nor would the
+    values themselves, of which rounding changes some when they are prepared anew.
+    """
+    V = np.random.default_rng(0).standard_normal((Y.n_features, N_SEEN))
+    V = Y.lower(V / np.linalg.norm(V, axis=0))
+    return np.append(np.einsum("ij,ij->j", V, Y.apply_gram(V)), Y.energy)
+
+
+def parse(state: dict[str, Any]) -> tuple[dict[str, Any], Floats, Floats, Begun]:
     """What `Checkpoint.writer` has written, every part of it checked."""
     fields = Fields(state, "the file")
     fields.choice("kind", (KIND,))
@@ -130,24 +180,29 @@ def parse(state: dict[str, Any]) -> tuple[dict[str, Any], Floats, Begun]:
     if not isinstance(facts, dict):
         raise Unsound("has no facts")
     mean = fields.floats("mean", "n_features")
-    W = fields.floats("W", "n_dims", "d")
+    directions = fields.floats("seen", "n_seen")
+    if len(directions) != N_SEEN + 1:
+        raise Unsound(f"has {len(directions)} numbers in 'seen' but must have {N_SEEN + 1}")
+    W = fields.floats("W", "n_features", "d")
     steps = [
         Step(*arrays)
         for arrays in zip(
             fields.floats("steps_C", "n_iter", "n_centers", "d"),
-            fields.floats("steps_W", "n_iter", "n_dims", "d"),
+            fields.floats("steps_W", "n_iter", "n_features", "d"),
             fields.floats("steps_A", "n_iter", "n_centers", "d"),
             strict=True,
         )
     ]
     axes = Axes(
-        fields.floats("block", "n_dims", "n_block"), fields.floats("solved", "n_centers", "n_block")
+        fields.floats("block", "n_features", "n_block"),
+        fields.floats("solved", "n_centers", "n_block"),
     )
     C = fields.floats("C", "n_centers", "d")
     history = fields.floats("history", "n_iter").tolist()
     sigma = fields.number("sigma", 0.0, HUGE)
     fields.finish()
-    return facts, mean, Begun(W, steps[0].C, sigma, Saved(steps, axes, C, history))
+    begun = Begun(W, steps[0].C, sigma, Saved(steps, axes, C, history))
+    return facts, mean, directions, begun
 
 
 def is_same(found: Any, value: Any) -> bool:
@@ -163,7 +218,6 @@ def facts_of(model: Any, Y: Any, n_components: int, n_centers: int, lam: float) 
     return {
         "n_samples": int(Y.n_rows),
         "n_features": int(Y.n_features),
-        "energy": float(Y.energy),
         "n_components": None if model.n_components is None else int(n_components),
         "n_centers": int(n_centers),
         "lam": float(lam),

@@ -45,7 +45,7 @@ def fit_chunks(model: Any, X: Any, checkpoint: Checkpoint | None) -> Any:
         check_size(size, "X")
         d, W = model._principal_axes(Y)
         facts = facts_of(model, Y, d, n_centers, lam)
-        begun = checkpoint.read(facts, Y.mean) if checkpoint else None
+        begun = checkpoint.read(facts, Y) if checkpoint else None
         W = W if begun is None else begun.W
         draws = begun is None and model.init is None
         placed, drawn = start_points(
@@ -74,7 +74,7 @@ def fit_chunks(model: Any, X: Any, checkpoint: Checkpoint | None) -> Any:
                 structure=structure,
                 callback=report,
                 saved=None if begun is None else begun.saved,
-                save=checkpoint.writer(facts, Y.mean, W, sigma) if checkpoint else None,
+                save=checkpoint.writer(facts, Y, W, sigma) if checkpoint else None,
             )
         )
         along_components = model._set_axes(Y, result.W, d, dtype)

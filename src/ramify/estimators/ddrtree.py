@@ -269,7 +269,7 @@ class DDRTree(StructureLearner):
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
             facts = facts_of(self, Y, d, n_centers, lam)
-            begun = checkpoint.read(facts, Y.mean) if checkpoint else None
+            begun = checkpoint.read(facts, Y) if checkpoint else None
             W = W if begun is None else begun.W
             Z = Y.project(W)
             # Near one another in memory as in space: what a point needs is in the cache.
@@ -299,7 +299,7 @@ class DDRTree(StructureLearner):
                     structure=in_order(structure, nodes),
                     callback=report,
                     saved=None if begun is None else begun.saved,
-                    save=checkpoint.writer(facts, Y.mean, W, sigma) if checkpoint else None,
+                    save=checkpoint.writer(facts, Y, W, sigma) if checkpoint else None,
                 )
             )
         along_components = self._set_axes(Y, result.W, d, X.dtype)

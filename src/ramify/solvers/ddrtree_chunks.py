@@ -124,6 +124,10 @@ class ChunkedRows:
         """Columns in the original features: as they are."""
         return W
 
+    def lower(self, W: Floats) -> Floats:
+        """Columns in the internal basis, which is that of the features."""
+        return W
+
 
 @dataclass(frozen=True)
 class Placed:

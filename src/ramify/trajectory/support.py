@@ -19,6 +19,7 @@ from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from .._validation import check_count, check_samples
 from ..estimators import SPL
+from ..estimators._checkpoints import without_checkpoint
 from ..memory import check_memory
 from ..structures import FixedGraph, as_structure
 from .branches import importance
@@ -219,7 +220,7 @@ def support(
     )
     given: dict[str, Any] = {"trajectory": trajectory}
     if method == "bootstrap":
-        model = clone(model).set_params(verbose=0, callback=None)
+        model = without_checkpoint(clone(model)).set_params(verbose=0, callback=None)
         if effective_n_jobs(n_jobs) > 1:
             model.set_params(n_jobs=1)
         roots = landmarks(trajectory._base, trajectory._names, trajectory._default_roots)
