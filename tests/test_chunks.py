@@ -258,10 +258,56 @@ def test_a_dataframe_becomes_an_array():
         as_chunks(frame)
 
 
+def test_the_remedy_for_columns_that_are_no_numbers_helps():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        flag=X[:, 0] > 9, text="T", complex=1j, time=pd.Timedelta("1s"), day=pd.Timestamp("2026")
+    )
+    frame = dd.from_pandas(table.assign(kind=pd.Categorical(table["text"])), npartitions=3)
+    with pytest.raises(TypeError, match=r"\('text', 'complex', 'time', 'day', 'kind'\)") as error:
+        as_chunks(frame)
+    remedy = str(error.value).partition("drop them: ")[2].rstrip(".")
+    assert as_chunks(eval(remedy, {"X": frame})).shape == (20, 4)
+
+
+@pytest.mark.parametrize("kind", ["Int64", "UInt8", "Float32", "Float64", "boolean"])
+def test_columns_that_can_miss_values_are_numbers(kind):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame({"a": X[:, 0], "b": pd.array(X[:, 1] > 30, dtype="boolean").astype(kind)})
+    chunks = as_chunks(dd.from_pandas(table, npartitions=3))
+    np.testing.assert_array_equal(
+        chunks.compute(), np.c_[X[:, 0], X[:, 1] > 30].astype(float), strict=True
+    )
+    table.loc[9, "b"] = pd.NA
+    chunks = as_chunks(dd.from_pandas(table, npartitions=3))
+    np.testing.assert_array_equal(np.argwhere(np.isnan(chunks.compute())), [[9, 1]])
+
+
 def test_features_that_are_split_are_put_together():
     chunks = as_chunks(da.from_array(X, chunks=(6, 1)))
     assert chunks.chunks == ((6, 6, 6, 2), (3,))
     np.testing.assert_array_equal(chunks.compute(), X)
+
+
+def test_all_rows_of_some_features_do_not_become_one_chunk_of_all():
+    chunks = as_chunks(da.zeros((1_000_000, 2000), chunks=(1_000_000, 100)))
+    limit = dask.utils.parse_bytes(dask.config.get("array.chunk-size"))
+    assert limit / 2 < max(chunks.chunks[0]) * 2000 * 8 <= limit
+    assert chunks.chunks[1] == (2000,)
+
+
+@given(st.lists(st.integers(0, 20), max_size=6), st.integers(1, 2000))
+def test_split_features_are_put_together_in_chunks_of_bounded_size(cuts, limit):
+    with dask.config.set({"array.chunk-size": limit}):
+        whole, split = as_chunks(divided(cuts)), as_chunks(divided(cuts).rechunk({1: 2}))
+    assert whole.chunks == divided(cuts).chunks  # nobody has to put these together
+    most = max(1, limit // (3 * 8))
+    assert max(split.chunks[0]) <= most
+    # Chunks that are small enough are as they were.
+    assert set(starts(whole)) <= set(starts(split))
+    if max(whole.chunks[0]) <= most:
+        assert split.chunks == whole.chunks
+    np.testing.assert_array_equal(split.compute(), X)
 
 
 @pytest.mark.parametrize(("value", "name"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "-inf")])

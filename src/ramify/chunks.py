@@ -45,8 +45,10 @@ def is_chunked(X: Any) -> bool:
 def as_chunks(X: Any, name: str = "X") -> Any:
     """A Dask array of numbers with known numbers of rows, and one chunk along the features.
 
-    A Dask DataFrame becomes an array, for which the rows of its partitions are counted. Chunks
-    that are split along the features are put together.
+    A Dask DataFrame becomes an array, for which the rows of its partitions are counted; with
+    columns of pandas' own types of numbers, such as Int64, it is one of float64. Chunks that are
+    split along the features are put together, and divided along the rows where they would then be
+    larger than Dask's setting array.chunk-size. Chunks of whole rows stay as they are.
 
     Examples
     --------
@@ -57,13 +59,7 @@ def as_chunks(X: Any, name: str = "X") -> Any:
     """
     dask_modules()
     if hasattr(X, "to_dask_array"):
-        wrong = [str(column) for column, kind in X.dtypes.items() if kind.kind not in "buif"]
-        if wrong:
-            raise TypeError(
-                f"{name} has columns that are no numbers ({', '.join(map(repr, wrong[:5]))}); drop "
-                f"them: {name}.select_dtypes('number')."
-            )
-        X = X.to_dask_array(lengths=True)
+        X = numbers_of(X, name).to_dask_array(lengths=True)
     if X.ndim != 2:
         raise ValueError(
             f"{name} is a Dask array of {X.ndim} dimensions but must have two, samples and "
@@ -81,8 +77,56 @@ def as_chunks(X: Any, name: str = "X") -> Any:
             f"with {name}.astype(float)."
         )
     if len(X.chunks[1]) > 1:
-        X = X.rechunk({1: -1})
+        X = X.rechunk((bounded(X), -1))
     return X
+
+
+def numbers_of(frame: Any, name: str) -> Any:
+    """A Dask DataFrame of columns that make an array of numbers."""
+    wrong = [str(column) for column, kind in frame.dtypes.items() if kind.kind not in "buif"]
+    if wrong:
+        raise TypeError(
+            f"{name} has columns that are no numbers ({', '.join(map(repr, wrong[:5]))}); drop "
+            f"them: {name}.select_dtypes(['number', 'bool'], exclude=['timedelta', "
+            "'complexfloating'])."
+        )
+    # Columns that can miss values would make an array of objects, and so would truth values among
+    # numbers.
+    is_plain = all(isinstance(kind, np.dtype) for kind in frame.dtypes)
+    are_alike = len({kind.kind == "b" for kind in frame.dtypes}) <= 1
+    return frame if is_plain and are_alike else frame.astype(np.float64)
+
+
+def bounded(X: Any) -> tuple[int, ...]:
+    """Chunks along the rows that, with all features, are no larger than Dask wants chunks to be.
+
+    What is stored by features, as CSC matrices are, would otherwise be one chunk of all rows.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from ramify.chunks import bounded
+    >>> bounded(da.zeros((20_000, 2000), chunks=(20_000, 100)))
+    (6666, 6667, 6667)
+    """
+    dask, _ = dask_modules()
+    utils = import_extra("dask.utils", "a Dask array", "dask")
+    limit = utils.parse_bytes(dask.config.get("array.chunk-size", "128MiB"))
+    most = max(1, limit // max(1, X.shape[1] * X.dtype.itemsize))
+    return tuple(part for size in X.chunks[0] for part in divided(size, most))
+
+
+def divided(size: int, most: int) -> list[int]:
+    """A number as a sum of about equal ones, none of them above a limit.
+
+    Examples
+    --------
+    >>> from ramify.chunks import divided
+    >>> divided(7, 3), divided(3, 3), divided(0, 3)
+    ([2, 2, 3], [3], [0])
+    """
+    n_parts = max(1, -(-size // most))
+    return np.diff(np.arange(n_parts + 1) * size // n_parts).tolist()
 
 
 def dask_modules() -> tuple[Any, Any]:

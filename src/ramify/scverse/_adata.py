@@ -84,7 +84,8 @@ def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[A
 def checked(values: Any, name: str, adata: Any) -> Matrix:
     """Finite numbers, one row per cell, in memory or in the chunks of a Dask array."""
     if is_chunked(values):
-        return by_cells(values, name)
+        # What is not finite is told when the chunks are read.
+        return as_chunks(values, name)
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
     if not isinstance(values, np.ndarray) and not sparse.issparse(values):
@@ -108,22 +109,6 @@ def checked(values: Any, name: str, adata: Any) -> Matrix:
             "values first."
         )
     return np.asarray(values) if isinstance(values, np.ndarray) else values
-
-
-def by_cells(values: Any, name: str) -> Any:
-    """A Dask array in chunks of whole cells; what is not finite is told when they are read.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> from ramify.scverse._adata import by_cells
-    >>> by_cells(da.ones((4, 6), chunks=(2, 3)), "adata.X").chunks
-    ((2, 2), (6,))
-    """
-    if values.ndim == 2 and len(values.chunks[0]) == 1 < len(values.chunks[1]):
-        # Stored by genes, as CSC matrices are: put together it would be one chunk, of all cells.
-        values = values.rechunk({0: "auto", 1: -1})
-    return as_chunks(values, name)
 
 
 def check_not_chunked(values: Any, name: str, remedy: str) -> None:
