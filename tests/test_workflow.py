@@ -351,6 +351,66 @@ def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, laz
     assert [len(part) for part in made.place_chunks(table)] == [7, 8, 7, 0, 8, 8, 8, 4]
 
 
+@pytest.mark.parametrize(
+    ("steps", "value", "message"),
+    [
+        ({}, np.inf, r"has inf in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
+        ({}, np.nan, r"has NaN in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
+        ({"impute": "drop"}, -np.inf, r"has -inf in 'b' of sample 's20', row 20"),
+        ({"log1p": True}, -2, r"X holds -2 in 'b', row 20 \(row 4 of chunk 2\), but log1p"),
+        ({"log1p": True, "impute": "median"}, -2, r"X holds -2 in 'b', row 20"),
+    ],
+)
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_values_that_cannot_be_placed_are_told_by_row_and_feature(
+    frame, tmp_path, lazy_chunks, steps, value, message, as_sparse
+):
+    features = frame[list("abcd")].abs()
+    made = learn_workflow(features, DDRTree(random_state=0), Preparation(**steps))
+    features.iloc[20, 1] = value
+    if "impute" in steps:
+        features.iloc[2, 3] = np.nan
+    features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
+    table = read_table(tmp_path / "new.parquet", lazy=True)
+    if as_sparse:
+        table = replace(table, X=table.X.map_blocks(sparse.csr_array))
+    with pytest.raises(ValueError, match=message):
+        made.transform(table)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_values_that_cannot_be_placed_do_no_harm_in_rows_that_are_dropped(
+    frame, tmp_path, lazy_chunks, as_sparse
+):
+    features = frame[list("abcd")].abs()
+    preparation = Preparation(log1p=True, impute="drop")
+    made = learn_workflow(features, DDRTree(random_state=0), preparation)
+    features.iloc[20, :2] = [-2.0, np.nan]
+    features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
+    table = read_table(tmp_path / "new.parquet", lazy=True)
+    if as_sparse:
+        table = replace(table, X=table.X.map_blocks(sparse.csr_array))
+    assert made.transform(table).index.tolist() == features.index.drop("s20").tolist()
+
+
+def test_names_of_columns_cause_no_warning_whichever_of_both_tables_has_them(
+    parquet, lazy_chunks, monkeypatch
+):
+    """Not even one that is ignored, as threads share what ignores it."""
+    whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
+    sparse_ = replace(whole, X=sparse.csr_array(whole.X))
+    models = [
+        learn_workflow(table, DDRTree(n_centers=12, random_state=0), Preparation())
+        for table in (whole, lazy, sparse_)
+    ]
+    caused = []
+    monkeypatch.setattr(warnings, "warn", lambda *given, **options: caused.append(given))
+    for made in models:
+        for table in (whole, lazy, sparse_):
+            made.transform(table)
+    assert not caused
+
+
 def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
     lazy = read_table(parquet, lazy=True)
     for preparation in (Preparation(impute="drop"), Preparation(rank_normalize=True)):

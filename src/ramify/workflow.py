@@ -3,7 +3,8 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,21 @@ from sklearn.base import clone
 from ._compat import import_extra, import_pandas
 from ._messages import listed
 from ._typing import Bools, Floats, Matrix
-from .chunks import as_chunks, as_rows, computed, current_client, dask_modules, starts, told
+from .chunks import (
+    ChunkError,
+    as_chunks,
+    as_rows,
+    computed,
+    current_client,
+    dask_modules,
+    starts,
+    told,
+)
 from .io import Table, Unsound, missing_by_column, missing_message, write_state
 from .io._table import check_unique, dense_columns, is_lazy
 from .memory import fits
 from .preparation import Preparation, complete_rows
+from .preparation.chunked import check_logarithms
 from .trajectory import Trajectory
 from .trajectory.state import trajectory_from_state, trajectory_state
 
@@ -159,13 +170,16 @@ class Workflow:
         X = as_chunks(columns(table, self.features))
         blocks, first = X.to_delayed().ravel(), [*starts(X), X.shape[0]]
         given = dask.delayed(
-            (self.features, self.preparation, self.estimator._for_workers()), traverse=False
+            (table.source, self.features, self.preparation, self.estimator._for_workers()),
+            traverse=False,
         )
         embed = dask.delayed(embedded_rows, pure=False)
         step = 2 * n_threads()
         for at in range(0, len(blocks), step):
             parts = [
-                embed(blocks[k], table.annotations.iloc[first[k] : first[k + 1]], given)
+                embed(
+                    blocks[k], table.annotations.iloc[first[k] : first[k + 1]], k, first[k], given
+                )
                 for k in range(at, min(at + step, len(blocks)))
             ]
             with told(X, X):
@@ -311,16 +325,56 @@ def n_threads() -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-def embedded_rows(rows: Any, annotations: Any, given: Any) -> Any:
+def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Any:
     """The embedding of the rows of one chunk, on a worker."""
-    features, preparation, estimator = given
-    table = Table(as_rows(rows), features, list(annotations.index), annotations, "the table")
-    if preparation.impute == "drop":
+    source, features, preparation, estimator = given
+    table = Table(as_rows(rows), features, list(annotations.index), annotations, source)
+    X = table.X
+    if preparation.impute is not None:
+        keep = np.ones(X.shape[0], dtype=bool)
+        if preparation.impute == "drop":
+            keep = complete_rows(X, covariates(table, preparation))
         # Of a whole table this is an error, of a part of it not.
-        keep = complete_rows(table.X, covariates(table, preparation))
         if not keep.any():
             return frame_of(estimator, np.empty((0, len(estimator.components_))), [])
-    return embedded(table, *given)
+        X = without_gaps(X, keep)
+    check_chunk(replace(table, X=X), index, start, preparation)
+    return embedded(table, features, preparation, estimator)
+
+
+def without_gaps(X: Matrix, keep: Bools) -> Matrix:
+    """X with zeros for what is missing, and in the place of rows that are dropped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.workflow import without_gaps
+    >>> without_gaps(np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([True, False]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    if sparse.issparse(X):
+        known = np.repeat(keep, np.diff(X.indptr)) & ~np.isnan(X.data)
+        return sparse.csr_array((np.where(known, X.data, 0.0), X.indices, X.indptr), X.shape)
+    return np.where(keep[:, None] & ~np.isnan(X), X, 0.0)
+
+
+def check_chunk(table: Table, index: int, start: int, preparation: Preparation) -> None:
+    """Rows that the preparation can work with; the complaint names feature, row and chunk."""
+    values = table.X.data if sparse.issparse(table.X) else table.X
+    if not np.isfinite(values).all():
+        cells = sparse.coo_array(table.X)
+        wrong = np.flatnonzero(~np.isfinite(cells.data))
+        at = wrong[np.argmin(cells.row[wrong])]
+        row, value = cells.row[at], cells.data[at]
+        raise ChunkError(
+            f"{table.source} has {'NaN' if np.isnan(value) else value} in "
+            f"{table.features[cells.col[at]]!r} of sample {table.samples[row]!r}, row "
+            f"{start + row} (row {row} of chunk {index}), but every value must be finite; drop "
+            "such rows or replace such values."
+        )
+    if preparation.log1p:
+        check_logarithms(table.X, index, start, table.features)
 
 
 def embedded(
@@ -328,13 +382,25 @@ def embedded(
 ) -> Any:
     """The embedding of a table in memory, prepared as the first one was."""
     table = drop_incomplete(table, features, preparation)
-    with warnings.catch_warnings():
-        # Of sparse or lazy data after others, or before: columns have been found by name already.
-        warnings.filterwarnings("ignore", "X (does not have valid|has) feature names")
-        X = preparation.transform(
-            named_columns(table, features), covariates=covariates(table, preparation)
-        )
+    rows = named_columns(table, features)
+    X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
+        rows, covariates=covariates(table, preparation)
+    )
     return frame_of(estimator, np.asarray(estimator.transform(X)), table.samples)
+
+
+def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
+    """The preparation as if it had been fitted to columns of these names, or of none.
+
+    Sparse or lazy data have none, and scikit-learn warns of one kind after the other, though the
+    columns have been found by name. To ignore that is not for threads, which share all filters.
+    """
+    same = copy(preparation)
+    if names is not None:
+        same.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(same, "feature_names_in_"):
+        del same.feature_names_in_
+    return same
 
 
 def workflow_from_state(state: dict[str, Any]) -> Workflow:
