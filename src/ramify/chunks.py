@@ -439,6 +439,15 @@ def as_rows(block: Any) -> Any:
     return sparse.csr_array(block) if sparse.issparse(block) else block
 
 
+def check_n_rows(X: Any, n_rows: int) -> None:
+    """As many rows in the chunks as the array says: row numbers are counted by what it says."""
+    if n_rows != X.shape[0]:
+        raise ChunkError(
+            f"X says that it has {X.shape[0]:,} rows, but its chunks have {n_rows:,}; call "
+            "X.compute_chunk_sizes() first, or mend what the chunks are made by."
+        )
+
+
 def check_rows(rows: Matrix, index: int, start: int, n_features: int) -> None:
     """Rows of a chunk that a fit can work with; the complaint names the chunk and the row."""
     if rows.ndim != 2 or rows.shape[1] != n_features:

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ._typing import Floats, Ints, Matrix
 from ._validation import check_count
-from .chunks import as_chunks, check_rows, is_chunked, reduce_chunks, starts
+from .chunks import as_chunks, check_n_rows, check_rows, is_chunked, reduce_chunks, starts
 from .rows import canonical_keys, extremes, shift_and_range
 
 Sums = TypeVar("Sums")
@@ -81,7 +81,8 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
         raise ValueError("X has no rows but must have one at least; look where they were lost.")
     first = np.array(starts(X) if is_chunked(X) else [0])
     salts = check_random_state(random_state).randint(2**63, size=3, dtype=np.int64)
-    low, high = over(X, checked_extremes, wider, first=first, n_features=X.shape[1])
+    n_rows, low, high = over(X, checked_extremes, wider, first=first, n_features=X.shape[1])
+    check_n_rows(X, n_rows)
     shift, size = shift_and_range(low, high)
     chosen: Entries | None = None
     for salt, n_rows in zip(salts, rounds(n_landmarks), strict=True):
@@ -123,6 +124,7 @@ def gather(X: Any) -> Matrix:
     parts = reduce_chunks(
         X, checked_part, list.__add__, first=np.array(starts(X)), n_features=X.shape[1]
     )
+    check_n_rows(X, sum(part.shape[0] for part in parts))
     if sparse.issparse(parts[0]):
         return sparse.csr_array(sparse.vstack(parts))
     return np.concatenate(parts)
@@ -159,15 +161,17 @@ def over(
 
 def checked_extremes(
     rows: Matrix, index: int, first: Ints, n_features: int
-) -> tuple[Floats, Floats]:
-    """The least and the largest value of each column of a chunk of finite numbers."""
+) -> tuple[int, Floats, Floats]:
+    """Number of rows of a chunk of finite numbers; least and largest value of each column."""
     check_rows(rows, index, int(first[index]), n_features)
-    return extremes(rows)
+    return rows.shape[0], *extremes(rows)
 
 
-def wider(a: tuple[Floats, Floats], b: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Extremes of two chunks together."""
-    return np.minimum(a[0], b[0]), np.maximum(a[1], b[1])
+def wider(
+    a: tuple[int, Floats, Floats], b: tuple[int, Floats, Floats]
+) -> tuple[int, Floats, Floats]:
+    """Number of rows and extremes of two chunks together."""
+    return a[0] + b[0], np.minimum(a[1], b[1]), np.maximum(a[2], b[2])
 
 
 def race(

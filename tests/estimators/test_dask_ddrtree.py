@@ -190,12 +190,13 @@ def test_units_and_origin_do_not_matter(in_memory, shift, size):
     np.testing.assert_allclose(model.centers_ / size, in_memory.centers_, rtol=0, atol=1e-5)
 
 
-def test_a_dataframe_gives_names():
+@pytest.mark.parametrize("others", [{}, {"n_centers": None}], ids=["few", "one each"])
+def test_a_dataframe_gives_names(others):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     names = list("abcde")
     frame = pd.DataFrame(SIMULATED, columns=names)
-    model, expected = learner().fit(dd.from_pandas(frame, npartitions=4)), learner().fit(frame)
-    assert_equal_models(model, expected)
+    model = learner(**others).fit(dd.from_pandas(frame, npartitions=4))
+    assert_equal_models(model, learner(**others).fit(frame))
     assert list(model.feature_names_in_) == names
     # Both kinds of table are then placed without a warning.
     np.testing.assert_allclose(
@@ -389,6 +390,17 @@ def test_values_whose_squares_are_no_numbers_are_refused(size, match):
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match=match):
             learner().fit(divided(size * SIMULATED))
+
+
+def test_a_missing_value_of_a_nullable_column_is_named_by_chunk_and_row():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    frame = pd.DataFrame(SIMULATED, columns=list("abcde"))
+    frame["count"] = pd.array(np.arange(300), dtype="Int64")
+    model = learner().fit(dd.from_pandas(frame, npartitions=4))
+    assert_equal_models(model, learner().fit(frame.astype(float)))
+    frame.loc[100, "count"] = pd.NA
+    with pytest.raises(ChunkError, match=r"^X\[100, 5\] is NaN, in row 25 of chunk 1, but every"):
+        learner().fit(dd.from_pandas(frame, npartitions=4))
 
 
 def test_chunks_that_are_not_as_large_as_they_say_are_refused():

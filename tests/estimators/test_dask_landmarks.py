@@ -161,6 +161,30 @@ def test_too_few_landmarks_for_the_neighbours_are_told():
         DRTree().fit(CHUNKS[:0])
 
 
+@pytest.mark.parametrize("name", TWO)
+def test_equal_rows_only_are_told(name):
+    equal = np.full((N, D), 3.7)
+    with pytest.raises(
+        ValueError, match=r"^X has one distinct row only, 200 times, but .*=60; look .*\[:100\]"
+    ):
+        model(name, n_landmarks=M).fit(da.from_array(equal, chunks=(45, D)))
+    model(name).fit(equal[:100])
+
+
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("n_landmarks", [M, N])
+def test_chunks_that_are_not_as_large_as_they_say_are_refused(name, n_landmarks):
+    chunks = da.from_array(X, chunks=(45, D)).map_blocks(
+        lambda rows: rows[1:], dtype=float, meta=np.empty((0, 0))
+    )
+    with pytest.raises(
+        ChunkError,
+        match=r"^X says that it has 200 rows, but its chunks have 195; call "
+        r"X.compute_chunk_sizes\(\) first, or mend what the chunks are made by\.$",
+    ):
+        model(name, n_landmarks=n_landmarks).fit(chunks)
+
+
 def test_what_is_about_pairs_of_samples_needs_all_of_them():
     graph = sparse.eye_array(N, k=1, format="csr") + sparse.eye_array(N, k=-1, format="csr")
     kernel = X @ X.T

@@ -192,6 +192,13 @@ class StructureLearner(
                     "ramify.landmarks.choose_landmarks and fit these."
                 )
             rows, self.landmarks_ = choose_landmarks(chunks, self.n_landmarks, self.random_state)
+            if rows.shape[0] == 1:
+                raise ValueError(
+                    f"X has one distinct row only, {n_samples:,} times, but {type(self).__name__} "
+                    "needs two at least of a Dask array with more rows than "
+                    f"n_landmarks={self.n_landmarks:,}; look where the others were lost, or fit "
+                    "some of the rows in memory, for instance X[:100].compute()."
+                )
         return import_pandas().DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
 
     @property

@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import kdtree
-from .._compat import validate_parameter_constraints
+from .._compat import import_pandas, validate_parameter_constraints
 from .._typing import Floats, Ints
 from .._validation import check_n_components, check_not_huge, check_size
 from ..chunks import computed, dask_modules, map_chunks
@@ -29,7 +29,7 @@ def fit_chunks(model: Any, X: Any, checkpoint: Checkpoint | None) -> Any:
     validate_parameter_constraints(
         model._parameter_constraints, model.get_params(deep=False), type(model).__name__
     )
-    check_can_be_chunked(model, X)
+    check_can_be_chunked(model)
     X = checked_chunks(model, X, reset=True)
     check_shape(model, X.shape)
     dtype, n_samples = float_type(X.dtype), X.shape[0]
@@ -89,7 +89,11 @@ def fit_chunks(model: Any, X: Any, checkpoint: Checkpoint | None) -> Any:
 
 def fit_whole(model: Any, X: Any, checkpoint: Checkpoint | None) -> Any:
     """One centre per sample: so few samples that they fit into memory."""
-    model.fit(X.compute(), resume=checkpoint is not None and checkpoint.is_resumed)
+    rows, names = X.compute(), getattr(model, "feature_names_in_", None)
+    if names is not None:
+        # The fit takes its names from a table; there would be none after it.
+        rows = import_pandas().DataFrame(rows, columns=names)
+    model.fit(rows, resume=checkpoint is not None and checkpoint.is_resumed)
     chunks = (X.chunks[0], -1)
     _, array = dask_modules()
     model.embedding_ = array.from_array(model.embedding_, chunks=chunks)
@@ -103,7 +107,7 @@ def nearest_center(points: Floats, *, centers: Floats) -> Ints:
     return kdtree.nearest(kdtree.build(centers), points)
 
 
-def check_can_be_chunked(model: Any, X: Any) -> None:
+def check_can_be_chunked(model: Any) -> None:
     """What needs all samples in one place is refused."""
     if model.kernel is not None:
         raise ValueError(

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import kdtree
 from .._typing import Floats, Ints, Matrix
-from ..chunks import ChunkError, check_rows, map_chunks, pass_over, reduce_chunks, starts
+from ..chunks import check_n_rows, check_rows, map_chunks, pass_over, reduce_chunks, starts
 from ..rows import CentredRows, canonical_keys, extremes
 from .assignments import Assignments
 from .ddrtree import Points, Step
@@ -103,11 +103,7 @@ class ChunkedRows:
         moments = reduce_chunks(
             X, chunk_moments, merge_moments, starts=starts(X), n_features=self.n_features
         )
-        if moments.n_rows != self.n_rows:
-            raise ChunkError(
-                f"X says that it has {self.n_rows:,} rows, but its chunks have {moments.n_rows:,}; "
-                "call X.compute_chunk_sizes() first, or mend what the chunks are made by."
-            )
+        check_n_rows(X, moments.n_rows)
         self.mean, self.low, self.high = moments.mean, moments.low, moments.high
         self._gram = moments.gram
         self.energy = float(np.trace(moments.gram))
