@@ -9,6 +9,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from ramify.io import InputError, missing_by_column, read_table
 from ramify.io.lazy import Rows, row_sizes
+from ramify.io.parquet import look_at
 
 FORMATS = [2] if zarr.__version__.startswith("2.") else [2, 3]
 N, D = 103, 7
@@ -128,8 +130,8 @@ def computed(X):
     return sparse.vstack(blocks) if sparse.issparse(blocks[0]) else np.vstack(blocks)
 
 
-def assert_same(path, n_chunks=2, **options):
-    """Both ways of reading agree; return the lazy table."""
+def assert_same(path, n_chunks=2, left_out=(), **options):
+    """Both ways of reading agree, but for annotations left out; return the lazy table."""
     whole, lazy = read_table(path, **options), read_table(path, lazy=True, **options)
     assert isinstance(lazy.X, da.Array)
     assert lazy.X.shape == whole.X.shape
@@ -144,7 +146,7 @@ def assert_same(path, n_chunks=2, **options):
         expected = whole.X
     np.testing.assert_array_equal(found, expected)
     assert (lazy.features, lazy.samples) == (whole.features, whole.samples)
-    pd.testing.assert_frame_equal(lazy.annotations, whole.annotations)
+    pd.testing.assert_frame_equal(lazy.annotations, whole.annotations.drop(columns=list(left_out)))
     assert lazy.source == whole.source
     return lazy
 
@@ -262,11 +264,13 @@ def test_parquet_folder(parquet_folder, values):
         {"exclude": ["age", "lab1"]},
         {"id": "code", "exclude": ["patient"]},
         {"features": ["lab3", "age"]},
+        {"features": ["lab3", "age"], "exclude": ["gaps"]},
         {"features": ["lab3", "age"], "exclude": ["gaps"], "id": "age"},
     ],
     ids=str,
 )
 def test_parquet_with_chosen_columns(parquet_file, options):
+    """Other numbers, which may be many, are left out of a lazy table unless they are excluded."""
     if options.get("id") == "code":
         with pytest.raises(InputError, match="names of samples in column 'code'"):
             read_table(parquet_file, lazy=True, **options)
@@ -275,7 +279,41 @@ def test_parquet_with_chosen_columns(parquet_file, options):
             read_table(parquet_file, lazy=True, **options)
     else:
         with dask.config.set({"array.chunk-size": 200}):
-            assert_same(parquet_file, **options)
+            numbers = [*(f"lab{k}" for k in range(D)), "small", "age", "gaps", "price"]
+            named = {*options.get("features", numbers), *options.get("exclude", ())}
+            others = [name for name in numbers if name not in named]
+            assert_same(parquet_file, left_out=others, **options)
+
+
+def test_first_column_is_no_name_because_others_before_it_were_left_out(tmp_path, values):
+    frame = pd.DataFrame(values, columns=list("abcdefg"))
+    frame.insert(1, "patient", [f"P{k}" for k in range(N)])
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=10, index=False)
+    table = assert_same(
+        tmp_path / "a.parquet", features=["b", "c", "d", "e", "f", "g"], left_out=["a"]
+    )
+    assert list(table.annotations) == ["patient"]
+
+
+def test_files_of_a_parquet_folder_are_not_kept_open(parquet_folder):
+    """A process may have 1,024 of them open, a folder any number."""
+    described = look_at(parquet_folder)
+    assert [file.num_rows for file in described.metadata] == [10] * 10 + [3, 0]
+    opened = [Path(file.path) for file in psutil.Process().open_files()]
+    assert not [path for path in opened if path.is_relative_to(parquet_folder.resolve())]
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_tables_without_rows(tmp_path, values, lazy):
+    none = values[:0]
+    np.save(tmp_path / "a.npy", none)
+    pd.DataFrame(none, columns=list("abcdefg")).to_parquet(tmp_path / "a.parquet")
+    write_zarr_array(tmp_path / "a.zarr", none, FORMATS[-1])
+    anndata.AnnData(none).write_h5ad(tmp_path / "a.h5ad")
+    anndata.AnnData(sparse.csr_matrix(none)).write_h5ad(tmp_path / "sparse.h5ad")
+    for name in ("a.npy", "a.parquet", "a.zarr", "a.h5ad", "sparse.h5ad"):
+        with pytest.raises(InputError, match=f"{name} has no samples; it needs at least one row"):
+            read_table(tmp_path / name, lazy=lazy)
 
 
 @pytest.mark.parametrize(

@@ -117,8 +117,7 @@ def make_table(
         known = [*features, *map(str, annotations.columns)]
         check_known(exclude, known, source)
         X, features, annotations = move_to_annotations(X, features, annotations, exclude)
-    if not len(samples):
-        raise InputError(f"{source} has no samples; it needs at least one row of values.")
+    check_samples(len(samples), source)
     if not len(features):
         raise InputError(
             f"{source} has no numeric column left to learn from; "
@@ -128,6 +127,12 @@ def make_table(
         check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
     return Table(X, features, samples, annotations, source)
+
+
+def check_samples(n_samples: int, source: str) -> None:
+    """There is at least one row."""
+    if n_samples == 0:
+        raise InputError(f"{source} has no samples; it needs at least one row of values.")
 
 
 def is_lazy(X: Any) -> bool:

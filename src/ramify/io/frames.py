@@ -107,8 +107,8 @@ def sort_columns(
 ) -> Sorted:
     """Which columns name the samples, are features or are annotations.
 
-    `names` are all columns in their order; those that the frame lacks are numbers, and have not
-    been read.
+    `names` are all columns in their order; those that the frame lacks are numbers that have not
+    been read, and no annotations.
     """
     check_unique(names, f"column names of {source}", "rename them")
     check_known([*exclude, *([] if id is None else [id])], names, source)
@@ -127,7 +127,8 @@ def sort_columns(
     for name in names:
         dtype = dtypes.get(name, np.dtype(np.float64))
         if name in left_out:
-            annotations.append(name)
+            if name in dtypes:
+                annotations.append(name)
             if name in exclude:
                 kept[name] = numbers_or_text(frame[name], source, typed=typed)
         elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":

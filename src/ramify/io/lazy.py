@@ -13,7 +13,15 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
-from ._table import InputError, Table, as_floats, check_matrix, make_table, pandas_for_tables
+from ._table import (
+    InputError,
+    Table,
+    as_floats,
+    check_matrix,
+    check_samples,
+    make_table,
+    pandas_for_tables,
+)
 from .anndata_files import columns_of, find_part, opened, read_anndata_table
 from .binary_tables import read_npy, unreadable
 from .frames import ID_NAME, is_unnamed, sort_columns
@@ -145,6 +153,7 @@ def lazy_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable(path, error) from error
     check_matrix(X, str(path))
+    check_samples(X.shape[0], str(path))
     sizes = row_sizes(X.shape[0], 8 * X.shape[1], None)
     rows = lazy_array(npy_rows, path, (), sizes, X.shape[1])
     return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
@@ -158,6 +167,7 @@ def npy_rows(path: Path, start: int, stop: int) -> Any:
 def lazy_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     """A plain array in zarr format."""
     array = open_array(path)
+    check_samples(array.shape[0], str(path))
     sizes = row_sizes(array.shape[0], 8 * array.shape[1], stored_rows(array))
     rows = lazy_array(zarr_rows, path, (), sizes, array.shape[1])
     return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
@@ -193,6 +203,7 @@ def lazy_anndata(
         read = import_extra("anndata", "reading AnnData", "anndata").io.read_elem
         obs = read(root["obs"])
         key, part, features = find_part(root, read, path, use_rep, layer)
+        check_samples(len(obs), str(path))
         rows = lazy_part(path, key, part)
     features = columns_of(use_rep, rows) if features is None else features
     annotations = obs.set_axis([str(name) for name in obs.columns], axis=1)
@@ -271,11 +282,10 @@ def lazy_parquet(
         read_now = {*exclude, *([] if id is None else [id])}
         if names and (is_unnamed(names[0]) or ID_NAME.fullmatch(names[0].lower())):
             read_now.add(names[0])
-        if features is not None:
-            read_now |= set(names) - set(features)
         read_now |= {name for name, number in zip(names, is_number, strict=True) if not number}
         frame = read_frame(described, [name for name in names if name in read_now])
-        n_rows = sum(file.metadata.num_rows for file in described.files)
+        n_rows = sum(file.num_rows for file in described.metadata)
+        check_samples(n_rows, str(path))
         if not frame.shape[1]:
             pandas = pandas_for_tables()
             frame = pandas.DataFrame(index=range(n_rows), columns=pandas.Index([], dtype=object))
@@ -291,12 +301,12 @@ def lazy_parquet(
 
 def parquet_pieces(described: Any, row_bytes: int) -> tuple[list[Any], list[int]]:
     """What each chunk consists of, (file, group) after (file, group), and its number of rows."""
-    limit = most_rows(sum(file.metadata.num_rows for file in described.files), row_bytes)
+    limit = most_rows(sum(file.num_rows for file in described.metadata), row_bytes)
     pieces: list[Any] = []
     sizes: list[int] = []
-    for path, file in zip(described.paths, described.files, strict=True):
-        for group in range(file.metadata.num_row_groups):
-            n_rows = file.metadata.row_group(group).num_rows
+    for path, file in zip(described.paths, described.metadata, strict=True):
+        for group in range(file.num_row_groups):
+            n_rows = file.row_group(group).num_rows
             if pieces and sizes[-1] + n_rows <= limit:
                 pieces[-1], sizes[-1] = (*pieces[-1], (path.name, group)), sizes[-1] + n_rows
             elif n_rows:
@@ -311,8 +321,8 @@ def parquet_rows(path: Path, start: int, stop: int, chosen: Sequence[str], group
     parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
     parts = []
     for name, group in groups:
-        file = parquet.ParquetFile(path / name if path.is_dir() else path)
-        part = file.read_row_group(group, columns=chosen)
+        with parquet.ParquetFile(path / name if path.is_dir() else path) as file:
+            part = file.read_row_group(group, columns=chosen)
         numbers = [part[field].cast(arrow.float64(), safe=False).to_numpy() for field in chosen]
         parts.append(np.column_stack(numbers))
     return np.concatenate(parts)

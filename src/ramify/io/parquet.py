@@ -54,7 +54,7 @@ def read_parquet(
 class Described(NamedTuple):
     """What the metadata of the files say, without any value."""
 
-    files: list[Any]  # pyarrow.parquet.ParquetFile
+    metadata: list[Any]  # pyarrow.parquet.FileMetaData, of each file
     paths: list[Path]
     schema: Any
     names: list[str]  # of all columns, the index first
@@ -62,12 +62,15 @@ class Described(NamedTuple):
 
 
 def look_at(path: Path) -> Described:
-    """Open the files of a table, whose columns must agree."""
+    """Look into the files of a table, whose columns must agree; none stays open."""
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
     parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
     paths = parquet_files(path)
-    files = [parquet.ParquetFile(file) for file in paths]
-    schemas = [file.schema_arrow for file in files]
+    metadata, schemas = [], []
+    for each in paths:
+        with parquet.ParquetFile(each) as opened:
+            metadata.append(opened.metadata)
+            schemas.append(opened.schema_arrow)
     for file, schema in zip(paths, schemas, strict=True):
         if set(schema.names) != set(schemas[0].names):
             odd = sorted(set(schema.names) ^ set(schemas[0].names))
@@ -84,18 +87,22 @@ def look_at(path: Path) -> Described:
     index = [name for name in described if isinstance(name, str) and name in schema.names]
     others = [name for name in schema.names if name not in index]
     if index == [NO_INDEX]:
-        return Described(files, paths, schema, others, others)
+        return Described(metadata, paths, schema, others, others)
     names = [str(name) for name in with_index_as_columns(empty).columns]
-    return Described(files, paths, schema, names, [*index, *others])
+    return Described(metadata, paths, schema, names, [*index, *others])
 
 
 def read_frame(described: Described, names: Sequence[str] | None = None) -> Any:
     """Columns of all files, by default all of them, as one data frame."""
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
+    parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
     wanted = described.names if names is None else names
     fields = dict(zip(described.names, described.fields, strict=True))
     chosen = [fields[name] for name in wanted]
-    parts = [file.read(columns=chosen).select(chosen) for file in described.files]
+    parts = []
+    for path in described.paths:
+        with parquet.ParquetFile(path) as opened:
+            parts.append(opened.read(columns=chosen).select(chosen))
     whole = parts[0]
     if len(parts) > 1:
         whole = arrow.concat_tables(parts, promote_options="permissive")

@@ -64,7 +64,8 @@ def read_table(
     features : sequence of str, default=None
         The columns that are features, as those of an earlier table. All others of a text or
         Parquet file become annotations, whatever they hold; those of the other formats, which may
-        be many thousands, are left out unless ``exclude`` names them.
+        be many thousands, are left out unless ``exclude`` names them, and so are numbers of
+        Parquet with ``lazy``.
     use_rep : str, default=None
         For AnnData: the representation in obsm to read in place of X, such as "X_pca".
     layer : str, default=None
