@@ -254,6 +254,17 @@ def test_bad_searches_are_refused(options, kind, message):
         select(SPL(), IRIS, **{"param_grid": {"C": [1.0]}, **options})
 
 
+def test_dask_arrays_are_not_loaded_unasked():
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    chunks = da.ones((60, 3), chunks=20)
+    with pytest.raises(
+        ValueError, match=r"^X is a Dask array, but .*pass X.compute\(\) if .*X\[::10\].compute"
+    ):
+        select(DDRTree(), chunks)
+    with pytest.raises(ValueError, match=r"^X is a Dask DataFrame, but .*sample\(frac=0.1\).comp"):
+        select(DDRTree(), dd.from_dask_array(chunks))
+
+
 def test_other_estimators_are_refused():
     message = "estimator must be an SPL, DRTree or DDRTree object, got {}; pass one of these"
     for grid in (None, {"n_components": [1]}):

@@ -42,6 +42,22 @@ def is_chunked(X: Any) -> bool:
     )
 
 
+def check_not_chunked(X: Any, name: str = "X", remedy: str | None = None) -> None:
+    """No matrix that may be larger than memory is loaded unasked."""
+    if not is_chunked(X):
+        return
+    kind, some = "array", "[::10]"
+    if hasattr(X, "columns"):
+        kind, some = "DataFrame", ".sample(frac=0.1)"
+    remedy = remedy or (
+        f"pass {name}.compute() if it fits there, or some of the rows, for instance "
+        f"{name}{some}.compute()"
+    )
+    raise ValueError(
+        f"{name} is a Dask {kind}, but its values are needed in memory here; {remedy}."
+    )
+
+
 def as_chunks(X: Any, name: str = "X") -> Any:
     """A Dask array of numbers with known numbers of rows, and one chunk along the features.
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._compat import rows_of
 from ._typing import Floats, Ints
 from ._validation import check_grid, check_samples
+from .chunks import check_not_chunked
 from .estimators import SPL, DDRTree
 from .estimators._base import StructureLearner
 from .estimators._checkpoints import without_checkpoint
@@ -177,6 +178,7 @@ def select(
     0.1
     """
     check_learner(estimator)
+    check_not_chunked(X)
     # Said here of all samples, complaints name rows as the user knows them.
     n_samples = check_samples(clone(estimator), X, ensure_min_samples=2).shape[0]
     (X,) = indexable(X)

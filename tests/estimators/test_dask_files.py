@@ -30,6 +30,33 @@ def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
     assert len(Trajectory.from_estimator(loaded, points=loaded.transform(X)).pseudotime_) == 300
 
 
+def test_a_loaded_model_is_drawn_with_the_points_of_a_transform(fitted, tmp_path):
+    X, model = fitted
+    plotting = pytest.importorskip("ramify.plotting")
+    model.save(tmp_path / "tree.ramify")
+    loaded = ramify.load(tmp_path / "tree.ramify")
+    with pytest.raises(
+        ValueError, match=r"^the DDRTree .* does not have its points; draw Trajectory.from_estimat"
+    ):
+        plotting.plot_embedding(loaded)
+    ax = plotting.plot_embedding(Trajectory.from_estimator(loaded, points=loaded.transform(X)))
+    assert len(ax.collections[0].get_offsets()) == 300
+    pytest.importorskip("matplotlib.pyplot").close(ax.figure)
+
+
+def test_training_data_of_a_dask_array_are_not_kept(fitted, tmp_path):
+    X, model = fitted
+    path = tmp_path / "tree.ramify"
+    model.save(path)
+    for known in (model, ramify.load(path)):
+        for rows in (X, da.from_array(X, chunks=(70, 6))):
+            with pytest.raises(
+                ValueError,
+                match=r"^include_training must be False for a DDRTree .* knows no rows; leave it",
+            ):
+                known.save(path, include_training=rows)
+
+
 def test_points_that_were_fetched_are_kept(fitted, tmp_path):
     X, _ = fitted
     model = DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))

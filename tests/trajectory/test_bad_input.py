@@ -222,6 +222,14 @@ def test_samples_to_learn_from(X, message):
         learn_trajectory(X)
 
 
+def test_dask_arrays_are_not_loaded_unasked():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(
+        ValueError, match=r"^X is a Dask array, but .*pass X.compute\(\) if .*X\[::10\].compute"
+    ):
+        learn_trajectory(da.from_array(branching(30, 3), chunks=(10, 3)))
+
+
 @pytest.mark.parametrize("n_components", [0, -1, None, "all", True])
 def test_the_number_of_components(n_components):
     with pytest.raises(ValueError, match=r"n_components=.* must be a positive integer; pass 1"):

@@ -304,9 +304,15 @@ def training_data(model: StructureLearner, X: Any) -> Matrix:
             f"include_training={X} must be False or the training data: {type(model).__name__} "
             "keeps no copy of them; pass include_training=X."
         )
+    known = shared_state(model)["row_keys"]
+    if len(known) == 0:
+        raise ValueError(
+            f"include_training must be False for a {type(model).__name__} that was fitted to a "
+            "Dask array, of which it knows no rows; leave it out or, if X fits into memory, fit "
+            "to X.compute() first."
+        )
     X = check_samples(model, X, reset=False)
     keys = row_keys(X, effective_n_jobs(model.n_jobs))
-    known = shared_state(model)["row_keys"]
     if not np.array_equal(keys, known):
         raise ValueError(
             f"include_training has {len(keys)} rows that are not those of the fit, of which there "

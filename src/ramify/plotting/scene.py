@@ -76,6 +76,11 @@ def of_estimator(model: Any) -> Scene:
     check_learner(model)
     check_is_fitted(model)
     points, names = model.embedding_, list(model.get_feature_names_out())
+    if len(points) == 0:
+        raise ValueError(
+            f"the {type(model).__name__} was fitted to a Dask array and does not have its points; "
+            "draw Trajectory.from_estimator(model, points=model.transform(X))."
+        )
     is_spl = hasattr(model, "graph_")
     upper = sparse.triu(model.graph_ if is_spl else model.tree_, 1).tocoo()
     return Scene(

@@ -111,14 +111,6 @@ def checked(values: Any, name: str, adata: Any) -> Matrix:
     return np.asarray(values) if isinstance(values, np.ndarray) else values
 
 
-def check_not_chunked(values: Any, name: str, remedy: str) -> None:
-    """No matrix that may be larger than memory is loaded unasked."""
-    if is_chunked(values):
-        raise ValueError(
-            f"{name} is a Dask array, but its values are needed in memory here; {remedy}."
-        )
-
-
 def in_memory(value: Any) -> Any:
     """What a lazily read object holds, read; everything else as it is.
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .._validation import check_count, check_samples
+from ..chunks import check_not_chunked
 from ..estimators import DDRTree
 from ..model_selection import automatic_sigma
 from .core import Trajectory
@@ -67,6 +68,7 @@ def learn_trajectory(
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
+    check_not_chunked(X)
     if not isinstance(n_components, float):
         check_count(n_components, "n_components")
     model = DDRTree(gamma=GAMMA, random_state=random_state, n_jobs=n_jobs, verbose=verbose)

@@ -3,7 +3,8 @@
 
 from typing import Any
 
-from .._adata import Results, check_adata, check_not_chunked, checked, gene_values, write
+from ...chunks import check_not_chunked
+from .._adata import Results, check_adata, checked, gene_values, write
 from .._keys import UNS, keys_of
 from .._stored import entry_of, find_key, stored_trajectory
 

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from ..._compat import import_pandas
+from ...chunks import check_not_chunked
 from ...trajectory import Trajectory
-from .._adata import Results, check_adata, check_not_chunked, representation, write
+from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
 from .._stored import (
     cells,
