@@ -16,12 +16,14 @@ from ramify.chunks import (
     check_rows,
     computed,
     current_client,
+    failed_chunk,
     is_chunked,
     is_lost,
     map_chunks,
     pass_over,
     reduce_chunks,
     starts,
+    told,
     where,
 )
 
@@ -409,3 +411,30 @@ def test_errors_of_a_lost_scheduler_are_known(name):
     (kind,) = {getattr(module, name) for module in kinds if hasattr(module, name)}
     assert is_lost(kind.__new__(kind))
     assert not is_lost(OSError("no such file"))
+    assert not is_lost(RuntimeError("S3 Client: access denied"))
+
+
+def test_a_scheduler_that_lacks_ramify_is_told_from_a_lost_one():
+    X = da.ones((4, 2), chunks=2)
+    with (
+        pytest.raises(RuntimeError, match=r"^The Dask scheduler cannot read what it is sent, most"),
+        told(X, X),
+    ):
+        raise RuntimeError("Error during deserialization of the task graph. This frequently\noccu")
+
+
+@pytest.mark.parametrize("n_chunks", [1, 2, 3, 8, 13])
+def test_the_first_of_several_bad_chunks_is_found_by_halves(n_chunks):
+    """With as many computations as halves, rather than chunks."""
+    for bad in ({0}, {n_chunks - 1}, {n_chunks // 2, n_chunks - 1}):
+
+        def fail(block, block_id=None, bad=bad):
+            if block_id[0] in bad:
+                raise OSError(f"part {block_id[0]}")
+            return block
+
+        X = da.ones((n_chunks, 2), chunks=(1, 2)).map_blocks(fail, meta=np.empty((0, 0)))
+        index, reason = failed_chunk(X)
+        assert index == min(bad)
+        assert str(reason) == f"part {min(bad)}"
+    assert failed_chunk(da.ones((n_chunks, 2), chunks=(1, 2))) is None

@@ -499,6 +499,12 @@ def told(X: Any, made: Any) -> Iterator[None]:
                 "the scheduler again and fit again. A fit with checkpoint=PATH goes on from its "
                 "last finished iteration with fit(X, resume=True)."
             ) from error
+        if isinstance(error, RuntimeError) and "deserialization of the task graph" in str(error):
+            raise RuntimeError(
+                "The Dask scheduler cannot read what it is sent, most likely because ramify is "
+                "missing where it runs, or other versions of Python or Dask are there; install the "
+                "same as here."
+            ) from error
         if type(error).__name__ == "KilledWorker":
             raise ChunkError(killed(X, error)) from error
         failed = failed_chunk(made)
@@ -568,9 +574,7 @@ def expected(given: dict[str, Any]) -> Iterator[None]:
 def is_lost(error: BaseException) -> bool:
     """Whether an error says that the scheduler does not answer any more."""
     names = {kind.__name__ for kind in type(error).__mro__}
-    return not names.isdisjoint({"CommClosedError", "CancelledError", "ClosedClientError"}) or (
-        isinstance(error, RuntimeError) and "Client" in str(error)
-    )
+    return not names.isdisjoint({"CommClosedError", "CancelledError", "ClosedClientError"})
 
 
 def current_client() -> Any:
@@ -582,9 +586,14 @@ def current_client() -> Any:
 
 
 def failed_chunk(made: Any) -> tuple[int, BaseException] | None:
-    """The first chunk found that fails when it is computed anew, without the others, and why."""
+    """The first chunk found that fails when it is computed anew, and why.
+
+    A scheduler of this process does not tell which it was: halves are computed, on all of its
+    threads, until one is left.
+    """
     dask, _ = dask_modules()
-    chunks, client = made.to_delayed(optimize_graph=False).ravel().tolist(), current_client()
+    tried = made.map_blocks(nothing, dtype=object, meta=OBJECTS)
+    chunks, client = tried.to_delayed(optimize_graph=False).ravel().tolist(), current_client()
     if client is not None:
         distributed = import_extra("distributed", "a cluster", "dask")
         futures = client.compute(chunks)
@@ -592,9 +601,21 @@ def failed_chunk(made: Any) -> tuple[int, BaseException] | None:
             if future.status == "error":
                 return futures.index(future), future.exception()
         return None
-    for index, chunk in enumerate(chunks):
+    low, high = 0, len(chunks)
+    while high - low > 1:
+        middle = (low + high) // 2
         try:
-            dask.compute(chunk)
-        except Exception as error:
-            return index, error
+            dask.compute(*chunks[low:middle])
+        except Exception:
+            high = middle
+        else:
+            low = middle
+    try:
+        dask.compute(chunks[low])
+    except Exception as error:
+        return low, error
     return None
+
+
+def nothing(block: Any) -> None:
+    """What is to be kept of a chunk that was only tried."""
