@@ -215,6 +215,16 @@ def test_the_parameter_and_the_places_are_in_the_file(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", TWO)
+def test_the_landmarks_are_the_training_data(name, tmp_path):
+    fitted = model(name, n_landmarks=M).fit(CHUNKS)
+    with pytest.raises(ValueError, match=r"which there were 60; pass .*X\[model.landmarks_\]\.$"):
+        fitted.save(tmp_path / "model.ramify", include_training=X)
+    fitted.save(tmp_path / "model.ramify", include_training=X[fitted.landmarks_])
+    again = ramify.load(tmp_path / "model.ramify")
+    np.testing.assert_array_equal(again.training_data_, X[fitted.landmarks_])
+
+
+@pytest.mark.parametrize("name", TWO)
 def test_files_from_before_there_were_landmarks_are_read(name):
     stored = Path(__file__).parent.parent / "data" / f"{name.lower()}-v1.ramify"
     again = ramify.load(stored)

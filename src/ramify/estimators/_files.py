@@ -314,9 +314,12 @@ def training_data(model: StructureLearner, X: Any) -> Matrix:
     X = check_samples(model, X, reset=False)
     keys = row_keys(X, effective_n_jobs(model.n_jobs))
     if not np.array_equal(keys, known):
+        wanted = "the X that was passed to fit, in the same order"
+        if hasattr(model, "landmarks_"):
+            wanted = "the landmarks of the Dask array, X[model.landmarks_]"
         raise ValueError(
             f"include_training has {len(keys)} rows that are not those of the fit, of which there "
-            f"were {len(known)}; pass the X that was passed to fit, in the same order."
+            f"were {len(known)}; pass {wanted}."
         )
     return X
 
