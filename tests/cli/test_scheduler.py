@@ -14,7 +14,7 @@ import pytest
 import zarr
 from distributed.client import FutureCancelledError
 
-from ramify.cli import cluster
+from ramify.cli import cluster, main
 
 from .conftest import read_run
 
@@ -212,7 +212,7 @@ def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
 
 
 @pytest.mark.parametrize(
-    "address", ["tcp://127.0.0.1:1", "nonsense", "abc://x:1"], ids=["closed", "no port", "scheme"]
+    "address", ["tcp://127.0.0.1:1", "nonsense:1", "abc://x:1"], ids=["closed", "host", "scheme"]
 )
 def test_scheduler_that_does_not_answer(address, files, tmp_path, ramify, monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 1)
@@ -224,6 +224,62 @@ def test_scheduler_that_does_not_answer(address, files, tmp_path, ramify, monkey
     assert "start one with `dask scheduler`, or pass --scheduler local" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def no_cluster(monkeypatch):
+    """Whoever starts or looks for a cluster fails."""
+    monkeypatch.setattr(cluster, "local_cluster", None)
+    monkeypatch.setattr(cluster, "running_cluster", None)
+
+
+@pytest.mark.parametrize("address", ["Threads", "cluster", "10.0.0.1"])
+def test_scheduler_that_is_no_address(address, files, fitted, tmp_path, ramify, no_cluster):
+    given = ["-o", tmp_path / "out.csv", "--scheduler", address]
+    for command in (["fit", files / "data.zarr"], ["transform", fitted, files / "data.zarr"]):
+        code, out, err = ramify(*command, *given)
+        assert (code, out) == (2, "")
+        assert f"--scheduler {address} must be threads, local, or the address of a Dask" in err
+
+
+def test_missing_file_is_told_before_a_cluster_is_started(fitted, tmp_path, ramify, no_cluster):
+    given = [tmp_path / "none.zarr", "-o", tmp_path / "out.csv", "--scheduler", "local"]
+    for command in (["fit"], ["transform", fitted]):
+        code, _, err = ramify(*command, *given)
+        assert code == 1
+        assert "none.zarr does not exist; check its name and folder." in err
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_place_of_a_checkpoint_is_checked_before_a_cluster_is_started(
+    files, tmp_path, ramify, no_cluster
+):
+    given = ["fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
+    code, _, err = ramify(*given, "--checkpoint", tmp_path / "none" / "fit.checkpoint")
+    assert code == 1
+    assert "ramify fit: --checkpoint='" in err
+    assert "fit.checkpoint' is in a folder that does not exist, but must be" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_many_features_are_told_before_any_pass(files, tmp_path, ramify, monkeypatch):
+    monkeypatch.setattr("ramify.cli.fit.MAX_FEATURES", 5)
+    given = ["fit", files / "data.zarr", "--scheduler", "threads", *PARAMETERS]
+    assert ramify(*given, "-o", tmp_path / "reduced", "--pca", 3)[0] == 0
+    monkeypatch.setattr("ramify.cli.fit.missing_by_column", None)
+    code, _, err = ramify(*given, "-o", tmp_path / "out")
+    assert code == 1
+    assert "data.zarr has 6 features, but --method ddrtree takes at most 5 with --sch" in err
+    assert "reduce them first, for instance with --pca 50." in err
+
+
+def test_help_has_resume_beside_checkpoint(capsys):
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    parameters = capsys.readouterr().out.partition("parameters of the method")[2]
+    parameters = parameters.partition("tables beyond memory")[0]
+    assert "--checkpoint" in parameters
+    assert "--resume" in parameters
 
 
 class FakeClient:

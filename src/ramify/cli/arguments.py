@@ -163,11 +163,13 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         default="both",
         help="picture to draw (default: %(default)s)",
     )
-    add_parameters(parser)
-    group = add_scheduler(parser)
-    group.add_argument(
-        "--resume", action="store_true", help="go on from the file --checkpoint, if it is there"
+    parameters = add_parameters(parser)
+    parameters.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the file --checkpoint, if it is there (ddrtree)",
     )
+    add_scheduler(parser)
 
 
 def add_transform(parser: argparse.ArgumentParser) -> None:
@@ -378,7 +380,7 @@ def add_root_at(parser: Any) -> None:
     )
 
 
-def add_parameters(parser: argparse.ArgumentParser) -> None:
+def add_parameters(parser: argparse.ArgumentParser) -> Any:
     """Parameters of the estimators, by their Python names."""
     group = parser.add_argument_group("parameters of the method")
     for name, methods, text, metavar in PARAMETERS:
@@ -392,9 +394,10 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
             metavar=metavar,
             help=f"{text.replace('%', '%%')}{only}",
         )
+    return group
 
 
-def add_scheduler(parser: argparse.ArgumentParser) -> Any:
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
     """Where a table is worked on that does not fit into memory."""
     group = parser.add_argument_group("tables beyond memory (zarr, .h5ad, Parquet or .npy)")
     group.add_argument(
@@ -403,7 +406,6 @@ def add_scheduler(parser: argparse.ArgumentParser) -> Any:
         help="read and work chunk by chunk, with Dask: tcp://HOST:PORT of a cluster, local for "
         "processes of this machine, or threads of this process",
     )
-    return group
 
 
 def names(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from .. import __version__
 from .._compat import import_extra
 from .._messages import listed
 from ..chunks import is_lost
-from .console import SECONDS_BEFORE_BAR, Console, Failure
+from .console import SECONDS_BEFORE_BAR, Console, Failure, Usage
 
 # How long to wait for a scheduler to answer, and for its first worker.
 SECONDS_TO_ANSWER = 10
@@ -38,6 +38,7 @@ def scheduler(
     if address is None:
         yield None
         return
+    check_address(address)
     dask = import_extra("dask", NEEDS, "dask")
     import_extra("dask.array", NEEDS, "dask")
     if address == "threads":
@@ -58,6 +59,15 @@ def scheduler(
             "workers": len(threads),
             "threads": sum(threads.values()),
         }
+
+
+def check_address(address: str) -> None:
+    """A word without a port is no address: say so rather than wait for an answer."""
+    if address not in {"threads", "local"} and ":" not in address:
+        raise Usage(
+            f"--scheduler {address} must be threads, local, or the address of a Dask scheduler, "
+            "such as tcp://10.0.0.1:8786; write one of these."
+        )
 
 
 @contextmanager

@@ -16,8 +16,11 @@ from scipy import sparse
 from .. import __version__, estimators
 from .._compat import import_pandas, validate_parameter_constraints
 from .._messages import listed
+from ..estimators._checkpoints import Checkpoint
+from ..estimators._chunked import MAX_FEATURES
 from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
+from ..io._table import check_path
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
 from ..trajectory import Trajectory
@@ -42,11 +45,15 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Check everything that can be wrong before the work, do it, and tell what came out."""
-    make_estimator(options), make_preparation(options), parse_root(options.root)
+    estimator = make_estimator(options)
+    make_preparation(options), parse_root(options.root)
     if options.end is not None and options.root is None:
         raise Usage("--end needs a --root to start from; add one, or --root auto.")
     check_scheduled(options)
     check_out(options.out, force=options.force)
+    check_path(options.input)
+    # After the parent of the results was made, where it may be.
+    check_checkpoint(estimator, resume=options.resume)
     console.stage("connect" if options.scheduler else "read")
     is_kept = getattr(options, "checkpoint", None) is not None
     remedy = "run the command again" + (
@@ -76,6 +83,26 @@ def check_scheduled(options: argparse.Namespace) -> None:
                 f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
                 f"--scheduler they are read chunk by chunk; leave one of the two out."
             )
+
+
+def check_checkpoint(estimator: Any, *, resume: bool) -> None:
+    """Say before anything is read that its file cannot be written."""
+    if getattr(estimator, "checkpoint", None) is None:
+        return
+    try:
+        Checkpoint.of(estimator, resume)
+    except ValueError as error:
+        raise Failure(f"--{error}") from error
+
+
+def check_n_features(table: Table, options: argparse.Namespace) -> None:
+    """Of a table that stays in its file, products of all pairs of features are summed."""
+    n_features = len(table.features)
+    if options.method == "ddrtree" and options.pca is None and n_features > MAX_FEATURES:
+        raise Failure(
+            f"{table.source} has {n_features:,} features, but --method ddrtree takes at most "
+            f"{MAX_FEATURES:,} with --scheduler; reduce them first, for instance with --pca 50."
+        )
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -137,6 +164,8 @@ def fit(
     `work` is what `scheduler` says of Dask, if the table is read by it.
     """
     estimator, preparation = make_estimator(options), make_preparation(options)
+    if work is not None:
+        check_n_features(table, options)
     with showing_passes(work)("read"):
         check_missing(table, preparation)
     missing = missing_by_column(table) if preparation.impute == "median" else {}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..io import Table, UnknownNameError, read_table
+from ..io._table import check_path
 from ..io.tables import ANNDATA
 from ..workflow import Workflow
 from .cluster import scheduler, showing_passes
@@ -21,6 +22,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     if out is not None:
         check_file(out, TABLE_ENDINGS, force=options.force)
     model = load_workflow(options.model)
+    check_path(options.new)  # before a cluster is started
     dropped: list[str] = []
     with scheduler(options.scheduler, console) as work:
         with showing_passes(work)("read"):
