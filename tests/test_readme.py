@@ -75,7 +75,7 @@ def test_scaling_example_and_command_run(tmp_path, capsys, monkeypatch):
     assert names["places"].shape == (10_000, 2)
     assert capsys.readouterr().out.strip() == "(100, 2)"
     monkeypatch.chdir(tmp_path)
-    names["da"].to_zarr(names["counts"][:500], "cells.zarr")
+    names["da"].to_zarr(names["counts"][:500], "counts.zarr")
     for given in commands(text):
         assert main(given) == 0, given
 
