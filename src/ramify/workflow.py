@@ -299,7 +299,8 @@ def held(X: Any) -> Any:
         fits_in = fits(HELD * X.nbytes)
     else:
         # Newer versions describe some of the workers only.
-        limits = [w["memory_limit"] or 0 for w in client.scheduler_info()["workers"].values()]
+        workers = client.scheduler_info().get("workers", {})  # none once the scheduler is gone
+        limits = [w["memory_limit"] or 0 for w in workers.values()]
         fits_in = HELD * X.nbytes <= len(client.nthreads()) * float(np.mean(limits or [0]))
     return computed(X) if fits_in and not sparse.issparse(X._meta) else X
 

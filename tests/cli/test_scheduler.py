@@ -342,12 +342,22 @@ def test_scheduler_with_keys_is_asked_with_those_of_the_configuration(monkeypatc
     assert asked == {**given, "address": "tls://x:1", "timeout": cluster.SECONDS_TO_ANSWER}
 
 
-def test_scheduler_that_is_lost_between_the_passes_of_a_fit(files, tmp_path, ramify, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [
+        FutureCancelledError(key="count", reason="scheduler-connection-lost"),
+        OSError("Timed out trying to connect to tcp://127.0.0.1:1 after 30 s"),
+    ],
+    ids=["while it works", "when it is asked"],
+)
+def test_scheduler_that_is_lost_between_the_passes_of_a_fit(
+    error, files, running, tmp_path, ramify, monkeypatch
+):
     def lose(table):
-        raise FutureCancelledError(key="count", reason="scheduler-connection-lost")
+        raise error
 
     monkeypatch.setattr("ramify.cli.fit.missing_by_column", lose)
-    given = [files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
+    given = [files / "data.zarr", "-o", tmp_path / "out", "--scheduler", running]
     code, _, err = ramify("fit", *given)
     assert code == 1
     assert "the connection to the Dask scheduler was lost; start the scheduler again" in err

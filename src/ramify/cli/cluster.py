@@ -88,13 +88,26 @@ def loss_told(remedy: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Of connections, a closed pipe is another matter.
-        if type(error) is not ConnectionError and not is_lost(error):
+        if not is_loss(error):
             raise
         raise Failure(
             "the connection to the Dask scheduler was lost; start the scheduler again, and "
             f"{remedy}."
         ) from error
+
+
+def is_loss(error: Exception) -> bool:
+    """Whether an error says that the scheduler is gone, in whichever of the ways that has.
+
+    Examples
+    --------
+    >>> from ramify.cli.cluster import is_loss
+    >>> is_loss(ConnectionError("gone")), is_loss(BrokenPipeError("of `head`, not of Dask"))
+    (True, False)
+    """
+    # What a client says that finds it gone when it asks for something small.
+    is_unanswered = type(error) is OSError and str(error).startswith("Timed out trying to connect")
+    return type(error) is ConnectionError or is_unanswered or is_lost(error)
 
 
 @contextmanager
