@@ -108,7 +108,8 @@ def cohort(tmp_path, monkeypatch):
     frame.to_csv("patients.csv", index=False)
     for name in ("new.csv", "new_patients.csv"):
         frame.iloc[:20].to_csv(name, index=False)
-    da.from_array(data.X, chunks=(50, 4)).to_zarr("atlas.zarr")
+    for name in ("atlas.zarr", "new.zarr"):
+        da.from_array(data.X, chunks=(50, 4)).to_zarr(name)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])

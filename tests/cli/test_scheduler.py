@@ -202,10 +202,17 @@ def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
     assert ramify("fit", *given, "-o", tmp_path / "first", "--max_iter", 2)[0] == 0
     assert read_run(tmp_path / "first")["n_iter"] == 2
     assert checkpoint.exists()
+    before = checkpoint.read_bytes()
+    code, _, err = ramify("fit", *given, "-o", tmp_path / "second")
+    assert code == 1
+    assert "has the iterations of an earlier fit; go on from them with --resume, replace" in err
+    assert checkpoint.read_bytes() == before
     code, _, err = ramify("fit", *given, "-o", tmp_path / "second", "--resume")
     assert code == 0, err
     assert_same_tables(tmp_path / "second", tmp_path / "whole")
     assert read_run(tmp_path / "second")["parameters"]["checkpoint"] == str(checkpoint)
+    assert ramify("fit", *given, "-o", tmp_path / "anew", "--force", "--max_iter", 1)[0] == 0
+    assert checkpoint.read_bytes() != before
     code, _, err = ramify("fit", *given[:-2], "-o", tmp_path / "third", "--resume")
     assert code == 2
     assert "--resume needs the file that an earlier fit has written; add --checkpoint PATH" in err

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     check_out(options.out, force=options.force)
     check_path(options.input)
     # After the parent of the results was made, where it may be.
-    check_checkpoint(estimator, resume=options.resume)
+    check_checkpoint(estimator, resume=options.resume, force=options.force)
     console.stage("connect" if options.scheduler else "read")
     is_kept = getattr(options, "checkpoint", None) is not None
     remedy = "run the command again" + (
@@ -85,14 +85,19 @@ def check_scheduled(options: argparse.Namespace) -> None:
             )
 
 
-def check_checkpoint(estimator: Any, *, resume: bool) -> None:
-    """Say before anything is read that its file cannot be written."""
+def check_checkpoint(estimator: Any, *, resume: bool, force: bool) -> None:
+    """Say before anything is read that its file cannot be written, or would be lost."""
     if getattr(estimator, "checkpoint", None) is None:
         return
     try:
-        Checkpoint.of(estimator, resume)
+        checkpoint = Checkpoint.of(estimator, resume)
     except ValueError as error:
         raise Failure(f"--{error}") from error
+    if checkpoint is not None and checkpoint.path.exists() and not (resume or force):
+        raise Failure(
+            f"--checkpoint={str(checkpoint.path)!r} has the iterations of an earlier fit; go on "
+            "from them with --resume, replace them with --force, or choose another name."
+        )
 
 
 def check_n_features(table: Table, options: argparse.Namespace) -> None:
