@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ._compat import import_extra
-from ._typing import Matrix
+from ._typing import Bools, Floats, Matrix
 
 Sums = TypeVar("Sums")
 
@@ -474,15 +474,29 @@ def check_rows(rows: Matrix, index: int, start: int, n_features: int) -> None:
     values = rows.data if sparse.issparse(rows) else rows
     if values.size == 0 or np.isfinite([values.min(), values.max()]).all():
         return
-    cells = sparse.coo_array(rows)
-    wrong = np.flatnonzero(~np.isfinite(cells.data))
-    at = wrong[np.argmin(cells.row[wrong])]
-    value = "NaN" if np.isnan(cells.data[at]) else str(cells.data[at])
+    row, column, value = first_cell(rows, lambda values: ~np.isfinite(values))
     raise ChunkError(
-        f"X[{start + cells.row[at]}, {cells.col[at]}] is {value}, in row {cells.row[at]} of chunk "
-        f"{index}, but every value must be finite; drop such rows or replace such values "
+        f"X[{start + row}, {column}] is {'NaN' if np.isnan(value) else value}, in row {row} of "
+        f"chunk {index}, but every value must be finite; drop such rows or replace such values "
         "(da.where(da.isnan(X), 0, X) puts zeros in the place of NaN)."
     )
+
+
+def first_cell(rows: Matrix, is_wrong: Callable[[Floats], Bools]) -> tuple[int, int, Any]:
+    """Row, column and value of a cell in the first row that has a wrong one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.chunks import first_cell
+    >>> row, column, value = first_cell(np.array([[1.0, 2.0], [3.0, -4.0]]), lambda x: x < 0)
+    >>> row, column, float(value)
+    (1, 1, -4.0)
+    """
+    cells = sparse.coo_array(rows)
+    wrong = np.flatnonzero(is_wrong(cells.data))
+    at = wrong[np.argmin(cells.row[wrong])]
+    return int(cells.row[at]), int(cells.col[at]), cells.data[at]
 
 
 @contextmanager

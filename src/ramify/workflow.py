@@ -21,6 +21,7 @@ from .chunks import (
     computed,
     current_client,
     dask_modules,
+    first_cell,
     starts,
     told,
 )
@@ -364,13 +365,10 @@ def check_chunk(table: Table, index: int, start: int, preparation: Preparation) 
     """Rows that the preparation can work with; the complaint names feature, row and chunk."""
     values = table.X.data if sparse.issparse(table.X) else table.X
     if not np.isfinite(values).all():
-        cells = sparse.coo_array(table.X)
-        wrong = np.flatnonzero(~np.isfinite(cells.data))
-        at = wrong[np.argmin(cells.row[wrong])]
-        row, value = cells.row[at], cells.data[at]
+        row, column, value = first_cell(table.X, lambda values: ~np.isfinite(values))
         raise ChunkError(
             f"{table.source} has {'NaN' if np.isnan(value) else value} in "
-            f"{table.features[cells.col[at]]!r} of sample {table.samples[row]!r}, row "
+            f"{table.features[column]!r} of sample {table.samples[row]!r}, row "
             f"{start + row} (row {row} of chunk {index}), but every value must be finite; drop "
             "such rows or replace such values."
         )

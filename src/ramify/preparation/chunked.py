@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from .._compat import import_pandas
 from .._typing import Floats, Matrix
 from .._validation import check_finite, check_not_huge, check_numbers, remedies
-from ..chunks import ChunkError, check_rows, dask_modules, reduce_chunks, starts
+from ..chunks import ChunkError, check_rows, dask_modules, first_cell, reduce_chunks, starts
 from ..estimators._base import checked_chunks, float_type
 from ..linalg import column_signs, complete_basis, extend_basis, largest_eigenpairs
 from .given import canonical, column_label
@@ -448,11 +448,9 @@ def check_logarithms(rows: Matrix, index: int, start: int, names: Any) -> None:
     values = rows.data if sparse.issparse(rows) else rows
     if values.size == 0 or values.min() > -1:
         return
-    cells = sparse.coo_array(rows)
-    wrong = np.flatnonzero(cells.data <= -1)
-    at = wrong[np.argmin(cells.row[wrong])]
+    row, column, value = first_cell(rows, lambda values: values <= -1)
     raise ChunkError(
-        f"X holds {cells.data[at]:.6g} in {column_label(names, cells.col[at])}, row "
-        f"{start + cells.row[at]} (row {cells.row[at]} of chunk {index}), but log1p=True needs "
-        "values above -1; leave log1p out for data that are logarithms or scores already."
+        f"X holds {value:.6g} in {column_label(names, column)}, row {start + row} (row {row} of "
+        f"chunk {index}), but log1p=True needs values above -1; leave log1p out for data that are "
+        "logarithms or scores already."
     )
