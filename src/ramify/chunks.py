@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ._compat import import_extra
 from ._typing import Bools, Floats, Matrix
+from .io.lazy import chunk_bytes
 
 Sums = TypeVar("Sums")
 
@@ -125,10 +126,7 @@ def bounded(X: Any) -> tuple[int, ...]:
     >>> bounded(da.zeros((20_000, 2000), chunks=(20_000, 100)))
     (6666, 6667, 6667)
     """
-    dask, _ = dask_modules()
-    utils = import_extra("dask.utils", "a Dask array", "dask")
-    limit = utils.parse_bytes(dask.config.get("array.chunk-size", "128MiB"))
-    most = max(1, limit // max(1, X.shape[1] * X.dtype.itemsize))
+    most = max(1, chunk_bytes() // max(1, X.shape[1] * X.dtype.itemsize))
     return tuple(part for size in X.chunks[0] for part in divided(size, most))
 
 
