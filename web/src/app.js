@@ -1,0 +1,273 @@
+// What is shown: the root, the colour, the selection, the theme; and who wants to know of changes.
+
+import { placeSamples, rootedTree } from "./model/branches.js";
+import { tieRanks } from "./model/graph.js";
+import { treeLayout } from "./model/layout.js";
+import { placeSample } from "./model/place.js";
+import { readSamples } from "./model/newSamples.js";
+import { colorize } from "./view/colors.js";
+import { counted, number } from "./view/format.js";
+import { radiiOf, shuffled, tableColumns } from "./data.js";
+
+export class App {
+  constructor(state) {
+    this.state = state;
+    this.graph = state.graph;
+    this.weights = state.bins ? state.bins.count : null;
+    this.nRows = state.samples.edge.length;
+    this.table = tableColumns(state);
+    this.features = this.table.filter((column) => column.group === "feature");
+    this.radii = radiiOf(this.nRows, this.weights);
+    this.shuffle = shuffled(this.nRows);
+    this.theme = "light";
+    this.selection = null; // mask of rows, or null: none is singled out
+    this.selectionName = "";
+    this.added = []; // new samples
+    this.listeners = new Map();
+    this.startTree = rootedTree(this.graph, this.graph.wanted);
+    this.settle([...this.graph.wanted]);
+    this.colorKey = this.keyOf(state.color);
+    this.recolor();
+  }
+
+  // Who wants to know
+
+  on(topics, listener) {
+    for (const topic of topics.split(" ")) {
+      if (!this.listeners.has(topic)) this.listeners.set(topic, []);
+      this.listeners.get(topic).push(listener);
+    }
+  }
+
+  emit(topic) {
+    for (const listener of this.listeners.get(topic) ?? []) listener();
+  }
+
+  /** Words for those who do not see what has changed. */
+  say(words) {
+    this.words = words;
+    this.emit("words");
+  }
+
+  // The root
+
+  settle(wanted) {
+    const { edge, position } = this.state.samples;
+    this.wanted = wanted;
+    this.tree = rootedTree(this.graph, wanted);
+    this.placed = placeSamples(this.tree, this.graph, edge, position);
+    this.layout = treeLayout(this.tree, this.placed);
+    this.branchSizes = this.tree.branches.map(() => 0);
+    for (let i = 0; i < this.nRows; i += 1) {
+      this.branchSizes[this.placed.branch[i]] += this.weightOf(i);
+    }
+    this.latest = this.placed.pseudotime.reduce((most, t) => (t > most ? t : most), 0);
+    this.computed = [
+      {
+        key: "branch",
+        name: "branch",
+        group: "tree",
+        kind: "category",
+        unit: "",
+        labels: this.tree.branches.map((branch) => branch.name),
+        codes: this.placed.branch,
+      },
+      {
+        key: "pseudotime",
+        name: "pseudotime",
+        group: "tree",
+        kind: "number",
+        unit: "way along the tree from the root, in units of the data",
+        values: this.placed.pseudotime,
+      },
+    ];
+  }
+
+  /** Let time run from a node; nothing is fitted again. */
+  setRoot(node) {
+    this.settle([node]);
+    this.selection = null;
+    this.selectionName = "";
+    this.recolor();
+    this.emit("root");
+    this.emit("color");
+    this.emit("selection");
+    this.say(`Root at ${this.rootName}; ${counted(this.tree.branches.length, "branch")}.`);
+  }
+
+  resetRoot() {
+    this.settle([...this.graph.wanted]);
+    this.selection = null;
+    this.selectionName = "";
+    this.recolor();
+    this.emit("root");
+    this.emit("color");
+    this.emit("selection");
+    this.say(`Root at ${this.rootName}, as at the fit.`);
+  }
+
+  get isStartRoot() {
+    return String(this.wanted) === String([...this.graph.wanted]);
+  }
+
+  /** Names of the milestones that time starts at. */
+  get rootName() {
+    const roots = this.tree.milestones.filter((milestone) => milestone.isRoot);
+    const given = roots.filter((milestone) => this.wanted.includes(milestone.node));
+    return (given.length ? given : roots).map((milestone) => milestone.name).join(", ");
+  }
+
+  // Columns and colours
+
+  get columns() {
+    return [...this.computed, ...this.table];
+  }
+
+  column(key) {
+    return this.columns.find((column) => column.key === key);
+  }
+
+  /** The key of a column that the file names; a column of the user's comes first. */
+  keyOf(name) {
+    const named = this.columns.filter((column) => column.name === name);
+    const own = named.find((column) => column.group === "annotation");
+    const isComputed = name === "pseudotime" || name === "branch";
+    return (isComputed ? name : (own ?? named[0])?.key) ?? "branch";
+  }
+
+  setColor(key) {
+    this.colorKey = key;
+    this.recolor();
+    this.emit("color");
+    this.say(`Coloured by ${this.coloring.name}.`);
+  }
+
+  recolor() {
+    this.coloring = colorize(this.column(this.colorKey), this.theme, this.weights);
+    this.branchColoring = colorize(this.computed[0], this.theme, this.weights);
+  }
+
+  setTheme(theme) {
+    this.theme = theme;
+    this.recolor();
+    this.emit("theme");
+    this.emit("color");
+  }
+
+  // Rows
+
+  weightOf(i) {
+    return this.weights ? this.weights[i] : 1;
+  }
+
+  /** What a row is called. */
+  label(i) {
+    const { ids } = this.state.samples;
+    return ids ? ids[i] : counted(this.weights[i], "sample");
+  }
+
+  /** The value of a column in a row, in words. */
+  value(column, i) {
+    if (column.kind === "number") return number(column.values[i], 6);
+    if (column.codes[i] < 0) return "–";
+    const label = column.labels[column.codes[i]];
+    if (!column.share) return label;
+    return `${label} (${Math.round(100 * column.share[i])} % of them)`;
+  }
+
+  /** Rows that samples of these names are, or are in. */
+  rowsNamed(text) {
+    const { bins, samples } = this.state;
+    const ids = samples.ids ?? bins?.ids;
+    if (!ids) return [];
+    const wanted = text.toLowerCase();
+    const found = [];
+    for (let k = 0; k < ids.length && found.length < 50; k += 1) {
+      if (ids[k].toLowerCase().includes(wanted)) {
+        found.push({ id: ids[k], row: samples.ids ? k : bins.of[k] });
+      }
+    }
+    const rank = ({ id }) => (id.toLowerCase() === wanted ? 0 : id.toLowerCase().startsWith(wanted) ? 1 : 2);
+    return found.sort((a, b) => rank(a) - rank(b)).slice(0, 20);
+  }
+
+  get canSearch() {
+    return Boolean(this.state.samples.ids ?? this.state.bins?.ids);
+  }
+
+  // The selection
+
+  /** Single out rows; `isAdded` keeps those that are singled out already. */
+  select(rows, name, isAdded = false) {
+    const mask = isAdded && this.selection ? this.selection.slice() : new Uint8Array(this.nRows);
+    for (const i of rows) mask[i] = 1;
+    const some = mask.some((on) => on);
+    this.selection = some ? mask : null;
+    this.selectionName = some ? (isAdded && this.selectionName ? "several" : name) : "";
+    this.emit("selection");
+    this.say(some ? `${counted(this.selectedSize, "sample")} selected.` : "Nothing selected.");
+  }
+
+  selectWhere(test, name) {
+    const rows = [];
+    for (let i = 0; i < this.nRows; i += 1) if (test(i)) rows.push(i);
+    this.select(rows, name);
+  }
+
+  clearSelection() {
+    if (!this.selection) return;
+    this.select([], "");
+  }
+
+  get selectedRows() {
+    const rows = [];
+    if (this.selection) {
+      for (let i = 0; i < this.nRows; i += 1) if (this.selection[i]) rows.push(i);
+    }
+    return rows;
+  }
+
+  get selectedSize() {
+    return this.selectedRows.reduce((sum, i) => sum + this.weightOf(i), 0);
+  }
+
+  // New samples
+
+  /** Place the rows of a table, given as text, on the tree; what is wrong is thrown. */
+  addSamples(text) {
+    const { model } = this.state;
+    const given = readSamples(text, model);
+    const ranks = tieRanks(this.graph.edges, this.graph.wanted);
+    const found = given.rows.map((row, k) => {
+      const place = placeSample(model, this.graph, row, given.covariates[k], ranks);
+      return { id: given.ids[k], ...place };
+    });
+    this.added = [...this.added, ...found];
+    this.emit("added");
+    this.say(`${counted(found.length, "sample")} placed.`);
+    return given;
+  }
+
+  clearAdded() {
+    this.added = [];
+    this.emit("added");
+  }
+
+  /** Where new samples are on the tree as it is rooted now. */
+  placesOfAdded() {
+    const edge = Int32Array.from(this.added, (sample) => sample.edge);
+    const position = Float64Array.from(this.added, (sample) => sample.position);
+    const { branch, branchPosition, pseudotime } = placeSamples(
+      this.tree, this.graph, edge, position,
+    );
+    return this.added.map((sample, k) => ({
+      ...sample,
+      source: this.graph.edges[2 * sample.edge],
+      target: this.graph.edges[2 * sample.edge + 1],
+      branch: branch[k],
+      branchName: this.tree.branches[branch[k]].name,
+      branchPosition: branchPosition[k],
+      pseudotime: pseudotime[k],
+    }));
+  }
+}

@@ -1,0 +1,154 @@
+// Shapes on a canvas: labels and markers above the points, exported pictures, and everything where
+// WebGL is not to be had. Shapes are plain objects in pixels; paint/svg.js draws the same ones.
+
+const FULL = 2 * Math.PI;
+
+/** Draw shapes in their order. */
+export function paintCanvas(context, shapes) {
+  for (const shape of shapes) {
+    context.save();
+    PAINTERS[shape.kind](context, shape);
+    context.restore();
+  }
+}
+
+const PAINTERS = { clip, rect, lines, polyline, points, disc, star, text };
+
+/** Shapes of which only what lies in a rectangle is seen. */
+function clip(context, { x, y, width, height, shapes }) {
+  context.beginPath();
+  context.rect(x, y, width, height);
+  context.clip();
+  paintCanvas(context, shapes);
+}
+
+function rect(context, { x, y, width, height, fill, stroke }) {
+  if (fill) {
+    context.fillStyle = fill;
+    context.fillRect(x, y, width, height);
+  }
+  if (stroke) {
+    context.strokeStyle = stroke;
+    context.strokeRect(x, y, width, height);
+  }
+}
+
+/** Many straight lines: xy holds x0, y0, x1, y1 of each; colors one CSS colour each, or one. */
+function lines(context, { xy, color, colors, width, dash }) {
+  context.lineWidth = width;
+  context.lineCap = "round";
+  if (dash) context.setLineDash(dash);
+  let current = null;
+  for (let k = 0; k < xy.length / 4; k += 1) {
+    const wanted = colors ? colors[k] : color;
+    if (wanted !== current) {
+      if (current !== null) context.stroke();
+      context.beginPath();
+      context.strokeStyle = wanted;
+      current = wanted;
+    }
+    context.moveTo(xy[4 * k], xy[4 * k + 1]);
+    context.lineTo(xy[4 * k + 2], xy[4 * k + 3]);
+  }
+  if (current !== null) context.stroke();
+}
+
+function polyline(context, { xy, stroke, width, fill, closed, dash }) {
+  context.beginPath();
+  for (let k = 0; k < xy.length / 2; k += 1) {
+    if (k) context.lineTo(xy[2 * k], xy[2 * k + 1]);
+    else context.moveTo(xy[0], xy[1]);
+  }
+  if (closed) context.closePath();
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  if (stroke) {
+    if (dash) context.setLineDash(dash);
+    context.strokeStyle = stroke;
+    context.lineWidth = width;
+    context.lineJoin = "round";
+    context.stroke();
+  }
+}
+
+/** Many points: xy, rgba, shapes (1: triangle), radius (one, or one each), order. */
+function points(context, { xy, rgba, shapes, radius, radii, order }) {
+  let current = -1;
+  for (const i of order) {
+    const color = ((rgba[4 * i] << 24) | (rgba[4 * i + 1] << 16) | (rgba[4 * i + 2] << 8)) >>> 0;
+    const key = color + rgba[4 * i + 3];
+    if (key !== current) {
+      const alpha = rgba[4 * i + 3] / 255;
+      context.fillStyle = `rgba(${rgba[4 * i]}, ${rgba[4 * i + 1]}, ${rgba[4 * i + 2]}, ${alpha})`;
+      current = key;
+    }
+    const r = radii ? radii[i] : radius;
+    context.beginPath();
+    if (shapes[i]) triangle(context, xy[2 * i], xy[2 * i + 1], 1.2 * r);
+    else context.arc(xy[2 * i], xy[2 * i + 1], r, 0, FULL);
+    context.fill();
+  }
+}
+
+function triangle(context, x, y, r) {
+  context.moveTo(x, y - r);
+  context.lineTo(x + 0.87 * r, y + 0.5 * r);
+  context.lineTo(x - 0.87 * r, y + 0.5 * r);
+  context.closePath();
+}
+
+function disc(context, { x, y, r, fill, stroke, width }) {
+  context.beginPath();
+  context.arc(x, y, r, 0, FULL);
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  if (stroke) {
+    context.strokeStyle = stroke;
+    context.lineWidth = width;
+    context.stroke();
+  }
+}
+
+/** The corners of a five-pointed star. */
+export function starCorners(x, y, r) {
+  return Array.from({ length: 10 }, (_, k) => {
+    const angle = (k * Math.PI) / 5 - Math.PI / 2;
+    const reach = k % 2 ? 0.45 * r : r;
+    return [x + reach * Math.cos(angle), y + reach * Math.sin(angle)];
+  });
+}
+
+function star(context, { x, y, r, fill, stroke }) {
+  context.beginPath();
+  starCorners(x, y, r).forEach(([a, b], k) => (k ? context.lineTo(a, b) : context.moveTo(a, b)));
+  context.closePath();
+  context.lineWidth = 3;
+  context.lineJoin = "round";
+  context.strokeStyle = stroke;
+  context.stroke();
+  context.fillStyle = fill;
+  context.fill();
+}
+
+function text(context, { x, y, text: words, size, fill, anchor, halo, bold, turned }) {
+  context.font = `${bold ? "600 " : ""}${size}px system-ui, sans-serif`;
+  context.textAlign = { start: "left", middle: "center", end: "right" }[anchor ?? "start"];
+  context.textBaseline = "alphabetic";
+  if (turned) {
+    context.translate(x, y);
+    context.rotate(-Math.PI / 2);
+    context.translate(-x, -y);
+  }
+  if (halo) {
+    context.strokeStyle = halo;
+    context.lineWidth = 3;
+    context.lineJoin = "round";
+    context.strokeText(words, x, y);
+  }
+  context.fillStyle = fill;
+  context.fillText(words, x, y);
+}

@@ -1,0 +1,198 @@
+// A feature along the tree: samples by pseudotime, and its trend on every branch.
+
+import { placeSamples, placesOnBranches } from "../model/branches.js";
+import { extent, rgb } from "../view/colors.js";
+import { paintCanvas } from "../paint/canvas.js";
+import { field, fill, h, select } from "../view/dom.js";
+import { clipped, number, ticks } from "../view/format.js";
+
+const LEFT = 52;
+const FOOT = 34;
+const TOP = 12;
+
+export function featurePanel(app) {
+  if (!app.features.length) {
+    return h("div", { class: "panel" }, h("p", { class: "hint" }, "This page holds no values of features."));
+  }
+  let chosen = app.features[0].key;
+  const canvas = h("canvas", { class: "chart", role: "img" });
+  const caption = h("p", { class: "hint" });
+  const options = app.features.map((column) => ({ value: column.key, text: clipped(column.name, 60) }));
+  const control = select([{ options }], chosen, (key) => {
+    chosen = key;
+    draw();
+  });
+  const colorButton = h(
+    "button",
+    { type: "button", onclick: () => app.setColor(chosen) },
+    "Colour the views by it",
+  );
+
+  app.showFeature = (key) => {
+    chosen = key;
+    control.value = key;
+    app.openTab("feature");
+    draw();
+  };
+  app.chosenFeature = () => app.column(chosen);
+  /** The chart as shapes, for an exported picture. */
+  app.featureShapes = (width, height, theme) => chartShapes(app, app.column(chosen), width, height, theme);
+
+  function draw() {
+    const width = canvas.clientWidth;
+    const height = canvas.clientHeight;
+    if (!width) return;
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    const context = canvas.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const column = app.column(chosen);
+    paintCanvas(context, chartShapes(app, column, width, height, app.themeColors()));
+    canvas.setAttribute("aria-label", describe(app, column));
+    fill(caption, captionOf(app));
+  }
+
+  new ResizeObserver(draw).observe(canvas);
+  app.on("root theme selection", draw);
+  return h("div", { class: "panel" }, field("Feature", control), canvas, caption, colorButton);
+}
+
+function captionOf(app) {
+  const { trends } = app.state;
+  if (!trends) return "Samples by pseudotime. Trends are not part of this page; its notes say why.";
+  const level = Math.round(100 * trends.level);
+  const moved = app.isStartRoot ? "" : " The trends were fitted at the first root and are shown along the new one.";
+  return `Lines: trend on each branch, with its pointwise ${level} % band.${moved}`;
+}
+
+function describe(app, column) {
+  const curves = trendCurves(app, column);
+  const ends = curves.map(({ branch, mean }) => {
+    const name = app.tree.branches[branch].name;
+    return `${name} from ${number(mean[0], 3)} to ${number(mean.at(-1), 3)}`;
+  });
+  return `${column.name} by pseudotime. ${ends.join("; ")}`;
+}
+
+/** The trend of a feature on every branch of the tree as it is rooted now. */
+export function trendCurves(app, column) {
+  const { trends } = app.state;
+  if (!trends) return [];
+  const nPoints = trends.n_points;
+  const nBranches = app.startTree.branches.length;
+  const first = app.features.findIndex((feature) => feature.key === column.key) * nBranches * nPoints;
+  const places = placesOnBranches(app.startTree, app.graph, nPoints);
+  const { branch, branchPosition, pseudotime } = placeSamples(app.tree, app.graph, places.edge, places.position);
+  const curves = new Map();
+  for (let k = 0; k < nBranches * nPoints; k += 1) {
+    const from = places.branch[k];
+    // Ends of branches lie on a milestone, which an edge of another branch may share; a root
+    // within a branch cuts its curve in two.
+    const key = `${from} ${branch[k]}`;
+    if (!curves.has(key)) curves.set(key, { from, branch: branch[k], points: [] });
+    curves.get(key).points.push({
+      along: branchPosition[k],
+      time: pseudotime[k],
+      mean: trends.mean[first + k],
+      lower: trends.lower[first + k],
+      upper: trends.upper[first + k],
+    });
+  }
+  return [...curves.values()]
+    .map(({ branch: b, points }) => {
+      const known = points.filter((point) => !Number.isNaN(point.mean));
+      known.sort((p, q) => p.along - q.along);
+      return {
+        branch: b,
+        time: known.map((point) => point.time),
+        mean: known.map((point) => point.mean),
+        lower: known.map((point) => point.lower),
+        upper: known.map((point) => point.upper),
+      };
+    })
+    .filter((curve) => curve.time.length > 1);
+}
+
+function chartShapes(app, column, width, height, theme) {
+  const [low, high] = extent(column.values);
+  const pad = 0.04 * (high - low || 1);
+  const latest = app.latest || 1;
+  const x = (time) => LEFT + ((width - LEFT - 12) * time) / latest;
+  const y = (value) => {
+    const part = (value - low + pad) / (high - low + 2 * pad);
+    return height - FOOT - (height - FOOT - TOP) * part;
+  };
+  return [
+    ...axes(column, { low, high, latest, x, y, width, height, theme }),
+    {
+      kind: "clip",
+      x: LEFT,
+      y: TOP - 4,
+      width: width - LEFT - 8,
+      height: height - FOOT - TOP + 4,
+      shapes: [...samples(app, column, x, y, theme), ...curveShapes(app, column, x, y)],
+    },
+  ];
+}
+
+function axes(column, { low, high, latest, x, y, width, height, theme }) {
+  const shapes = [];
+  const label = { kind: "text", size: 11, fill: theme.soft };
+  for (const value of ticks(low, high, 5)) {
+    const at = y(value);
+    shapes.push({ kind: "lines", xy: [LEFT, at, width - 12, at], color: theme.grid, width: 1 });
+    shapes.push({ ...label, x: LEFT - 6, y: at + 4, text: number(value, 3), anchor: "end" });
+  }
+  for (const value of ticks(0, latest, 5)) {
+    const at = x(value);
+    shapes.push({ kind: "lines", xy: [at, height - FOOT, at, height - FOOT + 4], color: theme.soft, width: 1 });
+    shapes.push({ ...label, x: at, y: height - FOOT + 16, text: number(value, 3), anchor: "middle" });
+  }
+  shapes.push({ ...label, x: (LEFT + width) / 2, y: height - 4, text: "pseudotime", anchor: "middle" });
+  const words = clipped(column.name, 40);
+  shapes.push({ ...label, x: 11, y: (height - FOOT + TOP) / 2, text: words, anchor: "middle", turned: true });
+  return shapes;
+}
+
+function samples(app, column, x, y, theme) {
+  const { styles } = app.branchColoring;
+  const ground = rgb(theme.ground);
+  const xy = new Float32Array(2 * app.nRows);
+  const rgba = new Uint8Array(4 * app.nRows);
+  const order = [];
+  for (const i of app.shuffle) {
+    if (Number.isNaN(column.values[i])) continue;
+    xy[2 * i] = x(app.placed.pseudotime[i]);
+    xy[2 * i + 1] = y(column.values[i]);
+    const faded = app.selection && !app.selection[i] ? 0.85 : 0.25;
+    const color = rgb(styles[app.placed.branch[i]].color);
+    rgba.set(color.map((value, c) => (1 - faded) * value + faded * ground[c]), 4 * i);
+    rgba[4 * i + 3] = 200;
+    order.push(i);
+  }
+  if (app.selection) order.sort((a, b) => app.selection[a] - app.selection[b]);
+  const radius = Math.min(Math.max(45 / Math.sqrt(app.nRows + 1), 1), 2.5);
+  return [{ kind: "points", xy, rgba, shapes: new Uint8Array(app.nRows), radius, order }];
+}
+
+function curveShapes(app, column, x, y) {
+  const { styles } = app.branchColoring;
+  const curves = trendCurves(app, column);
+  const bands = [];
+  const lines = [];
+  for (const { branch, time, mean, lower, upper } of curves) {
+    const { color } = styles[branch];
+    const [r, g, b] = rgb(color);
+    if (lower.every((value) => !Number.isNaN(value))) {
+      const there = time.flatMap((t, k) => [x(t), y(upper[k])]);
+      const back = time.map((t, k) => [x(t), y(lower[k])]).reverse().flat();
+      bands.push({ kind: "polyline", xy: [...there, ...back], closed: true, fill: `rgba(${r}, ${g}, ${b}, 0.25)` });
+    }
+    const xy = time.flatMap((t, k) => [x(t), y(mean[k])]);
+    lines.push({ kind: "polyline", xy, stroke: app.themeColors().ground, width: 5 });
+    lines.push({ kind: "polyline", xy, stroke: color, width: 2.8 });
+  }
+  return [...bands, ...lines];
+}

@@ -1,0 +1,72 @@
+// What the colours mean; a click on an entry selects its samples.
+
+import { fill, h, swatch } from "../view/dom.js";
+import { clipped, grouped, number } from "../view/format.js";
+
+export function legend(app) {
+  const element = h("div", { class: "legend" });
+
+  function draw() {
+    const { coloring } = app;
+    fill(
+      element,
+      h("div", { class: "legend-title", title: coloring.name }, clipped(coloring.name, 32)),
+      coloring.kind === "number" ? scale(coloring) : categories(coloring),
+      coloring.nMissing ? plain(coloring.missing, "missing", coloring.nMissing) : null,
+    );
+  }
+
+  function scale(coloring) {
+    const bar = h("div", { class: "scale", "aria-hidden": "true" });
+    const stops = Array.from({ length: 9 }, (_, k) => coloring.scale(k / 8));
+    bar.style.backgroundImage = `linear-gradient(to right, ${stops.join(", ")})`;
+    return h(
+      "div",
+      {},
+      bar,
+      h("div", { class: "ends" }, h("span", {}, number(coloring.low)), h("span", {}, number(coloring.high))),
+      coloring.unit ? h("div", { class: "hint" }, coloring.unit) : null,
+    );
+  }
+
+  function categories(coloring) {
+    const column = app.column(app.colorKey);
+    return h(
+      "ul",
+      {},
+      coloring.entries.map((entry) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              title: entry.label,
+              "aria-pressed": String(app.selectionName === entry.label),
+              onclick: () => toggle(column, entry),
+            },
+            swatch(entry.color, entry.shape),
+            clipped(entry.label, 28),
+            h("span", { class: "count" }, grouped(entry.count)),
+          ),
+        ),
+      ),
+      coloring.nOthers ? h("li", {}, plain(coloring.other, `${coloring.nOthers} others`, coloring.otherCount)) : null,
+    );
+  }
+
+  function toggle(column, entry) {
+    if (app.selectionName === entry.label) app.clearSelection();
+    else app.selectWhere((i) => column.codes[i] === entry.code, entry.label);
+  }
+
+  function plain(color, words, count) {
+    return h("div", { class: "plain" }, swatch(color), words, h("span", { class: "count" }, grouped(count)));
+  }
+
+  app.on("color selection", draw);
+  draw();
+  return element;
+}

@@ -1,0 +1,169 @@
+// A new sample: paste or drop a table, see where it falls.
+
+import { toCsv } from "../model/csv.js";
+import { percentileOf } from "../model/stats.js";
+import { download, fill, h, uniqueId } from "../view/dom.js";
+import { counted, fileName, number } from "../view/format.js";
+
+const MOST_BYTES = 50e6;
+const MOST_ROWS = 200;
+
+export function placingPanel(app) {
+  const { model } = app.state;
+  if (!model || model.reason) {
+    const reason = model?.reason ?? "This page holds no model; place new samples with ramify transform.";
+    return h("div", { class: "panel" }, h("p", {}, reason));
+  }
+  const wanted = [...model.features, ...model.covariates];
+  const area = h("textarea", {
+    id: uniqueId("rows"),
+    rows: "5",
+    spellcheck: "false",
+    placeholder: `${wanted.slice(0, 3).join(",")}${wanted.length > 3 ? ",…" : ""}\n1.2,3.4,…`,
+  });
+  const problem = h("p", { class: "problem", role: "alert" });
+  const result = h("div", {});
+  const file = h("input", {
+    type: "file",
+    accept: ".csv,.tsv,.txt,text/csv",
+    class: "visually-hidden",
+    id: uniqueId("file"),
+    onchange: () => read(file.files),
+  });
+
+  const place = () => {
+    problem.textContent = "";
+    try {
+      const given = app.addSamples(area.value);
+      if (given.dropped.length) {
+        const named = given.dropped.slice(0, 5).map(({ id, column }) => `${id} (${column})`);
+        problem.textContent =
+          `${counted(given.dropped.length, "row")} left out, as a value is missing: ${named.join(", ")}.`;
+      }
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  };
+
+  async function read(files) {
+    problem.textContent = "";
+    const [given] = files;
+    if (!given) return;
+    if (given.size > MOST_BYTES) {
+      problem.textContent = `${given.name} has ${Math.round(given.size / 1e6)} MB; for tables above 50 MB use ramify transform.`;
+      return;
+    }
+    area.value = await given.text();
+    file.value = "";
+    place();
+  }
+
+  const drop = h(
+    "div",
+    {
+      class: "drop",
+      ondragover: (event) => {
+        event.preventDefault();
+        drop.classList.add("over");
+      },
+      ondragleave: () => drop.classList.remove("over"),
+      ondrop: (event) => {
+        event.preventDefault();
+        drop.classList.remove("over");
+        const { files } = event.dataTransfer;
+        if (files.length) read(files);
+        else area.value = event.dataTransfer.getData("text");
+      },
+    },
+    h("label", { for: area.id }, "Paste a CSV row or table, or drop a file here"),
+    area,
+  );
+
+  function draw() {
+    if (!app.added.length) {
+      fill(
+        result,
+        h(
+          "p",
+          { class: "hint" },
+          `Needed are ${counted(model.features.length, "feature")}` +
+            `${model.covariates.length ? ` and ${model.covariates.join(", ")}` : ""}, by name in any order; ` +
+            "further columns are ignored. Nothing leaves this page.",
+        ),
+        h(
+          "button",
+          { type: "button", onclick: () => download("header.csv", `${toCsv(["sample", ...wanted], [])}`, "text/csv") },
+          "Header as CSV",
+        ),
+      );
+      return;
+    }
+    const rows = app.placesOfAdded();
+    fill(
+      result,
+      ...rows.slice(-MOST_ROWS).reverse().map((row) => card(app, row)),
+      rows.length > MOST_ROWS ? h("p", { class: "hint" }, `The last ${MOST_ROWS} of ${rows.length}.`) : null,
+      h(
+        "div",
+        { class: "row" },
+        h("button", { type: "button", onclick: () => download(`${fileName(app.state.title)}-placed.csv`, placedCsv(app), "text/csv") }, "Places as CSV"),
+        h("button", { type: "button", onclick: () => app.clearAdded() }, "Remove"),
+      ),
+    );
+  }
+
+  app.on("added root", draw);
+  draw();
+  return h(
+    "div",
+    { class: "panel" },
+    drop,
+    h(
+      "div",
+      { class: "row" },
+      h("button", { type: "button", class: "primary", onclick: place }, "Place on the tree"),
+      h("label", { class: "button", for: file.id }, "Choose a file"),
+      file,
+    ),
+    problem,
+    result,
+  );
+}
+
+/** What is said of one new sample. */
+function card(app, row) {
+  const { distances } = app.state.model;
+  const part = percentileOf(row.distance, distances);
+  const far = Math.round(part);
+  const facts = [
+    ["branch", `${row.branchName}, at ${number(100 * row.branchPosition, 3)} % of it`],
+    ["pseudotime", number(row.pseudotime, 6)],
+    ["distance from the tree", `${number(row.distance, 6)}, farther than ${far} % of the samples of the fit`],
+    [app.state.axes.slice(0, 3).join(", "), [...row.embedding.slice(0, 3)].map((v) => number(v, 6)).join(", ")],
+  ];
+  return h(
+    "section",
+    { class: "card" },
+    h("h3", {}, row.id),
+    h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    row.known ? h("p", { class: "hint" }, "This is one of the samples of the fit: it keeps its place.") : null,
+    part > 99 ? h("p", { class: "hint" }, "It lies farther from the tree than nearly all samples of the fit: its place may mean little.") : null,
+  );
+}
+
+/** The columns of `ramify transform`. */
+export function placedCsv(app) {
+  const rows = app.placesOfAdded();
+  const names = [
+    "sample", ...app.state.axes, "edge", "source", "target", "position", "distance",
+    "branch", "branch_position", "pseudotime", "pseudotime_scaled",
+  ];
+  const { latest } = app;
+  return toCsv(
+    names,
+    rows.map((row) => [
+      row.id, ...row.embedding, row.edge, row.source, row.target, row.position, row.distance,
+      row.branchName, row.branchPosition, row.pseudotime, latest > 0 ? row.pseudotime / latest : row.pseudotime,
+    ]),
+  );
+}

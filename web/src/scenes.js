@@ -1,0 +1,310 @@
+// What the two views draw of the app's state.
+
+import { rgb } from "./view/colors.js";
+import { number, ticks } from "./view/format.js";
+
+// Beyond so many nodes only tips and forks are drawn and clicked, unless the tool is for roots.
+const MOST_NODES = 400;
+// Beyond so many milestones their names would cover the picture.
+const MOST_NAMES = 60;
+const MIXED = 0.86;
+
+/** Colours of rows, with those outside the selection faded into the ground; and their order. */
+export function pointStyles(app, theme) {
+  const { coloring, selection, shuffle } = app;
+  if (!selection) return { rgba: coloring.rgba, shapes: coloring.shapes, order: shuffle };
+  const ground = rgb(theme.ground);
+  const rgba = coloring.rgba.slice();
+  for (let i = 0; i < app.nRows; i += 1) {
+    if (selection[i]) continue;
+    for (let c = 0; c < 3; c += 1) {
+      rgba[4 * i + c] = Math.round((1 - MIXED) * rgba[4 * i + c] + MIXED * ground[c]);
+    }
+  }
+  const order = new Uint32Array(shuffle.length);
+  let at = 0;
+  for (const wanted of [0, 1]) {
+    for (const i of shuffle) {
+      if (selection[i] === wanted) {
+        order[at] = i;
+        at += 1;
+      }
+    }
+  }
+  return { rgba, shapes: coloring.shapes, order };
+}
+
+/** Nodes that can be clicked in the views. */
+export function clickable(app, tool) {
+  const nNodes = app.tree.nodeTime.length;
+  if (nNodes <= MOST_NODES || tool === "root") return Int32Array.from({ length: nNodes }, (_, k) => k);
+  return Int32Array.from(app.tree.milestones, (milestone) => milestone.node);
+}
+
+/** Colours of lines: all alike, or those of the branches. */
+function lineColors(app, theme, branches, alpha) {
+  const rgba = new Uint8Array(4 * branches.length);
+  const { styles } = app.branchColoring;
+  const plain = rgb(theme.line);
+  const byBranch = app.colorKey === "branch";
+  branches.forEach((branch, k) => {
+    const color = byBranch ? rgb(styles[branch].color) : plain;
+    rgba.set(byBranch ? color.map((v, c) => Math.round(0.65 * v + 0.35 * plain[c])) : color, 4 * k);
+    rgba[4 * k + 3] = alpha;
+  });
+  return rgba;
+}
+
+// The embedding
+
+/** Positions of samples and nodes in the space that is drawn, of two or three dimensions. */
+export function embeddingPositions(app, dims) {
+  const { samples, dims: given } = app.state;
+  const shown = Math.min(dims, given);
+  const positions = new Float32Array(3 * app.nRows);
+  for (let i = 0; i < app.nRows; i += 1) {
+    for (let k = 0; k < shown; k += 1) positions[3 * i + k] = samples.points[given * i + k];
+  }
+  const { nodes, node_dims: d } = app.graph;
+  const nNodes = nodes.length / d;
+  const places = new Float32Array(3 * nNodes);
+  for (let i = 0; i < nNodes; i += 1) {
+    for (let k = 0; k < shown; k += 1) places[3 * i + k] = nodes[d * i + k];
+  }
+  return { positions, places };
+}
+
+/** The embedding with its graph. */
+export function embeddingScene(app, theme, dims, tool) {
+  const { positions, places } = embeddingPositions(app, dims);
+  const { edges } = app.graph;
+  const lines = new Float32Array(3 * edges.length);
+  edges.forEach((node, k) => lines.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
+  const ids = clickable(app, tool);
+  const nodes = new Float32Array(3 * ids.length);
+  ids.forEach((node, k) => nodes.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
+  const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
+  return {
+    positions,
+    count: app.nRows,
+    radii: app.radii,
+    ...pointStyles(app, theme),
+    lines,
+    lineRgba: lineColors(app, theme, app.tree.ofEdge, 255),
+    lineWidth: edges.length > 4000 ? 1 : 2.2,
+    linesFirst: false,
+    nodes: { positions: nodes, ids },
+    decorate: (project) => [
+      ...axisNames(app, theme, dims, project),
+      ...nodeMarks(app, theme, ids, at, project),
+      ...addedMarks(app, theme, (sample) => embeddingPlace(app, sample, dims), project),
+    ],
+  };
+}
+
+function embeddingPlace(app, sample, dims) {
+  const { scale } = app.graph;
+  return [0, 1, 2].map((k) => (k < dims ? (sample.embedding[k] ?? 0) * scale : 0));
+}
+
+/** Arrows along the axes in three dimensions, in the corner. */
+function axisNames(app, theme, dims, project) {
+  if (dims < 3) return [];
+  const zero = project(0, 0, 0);
+  const names = app.state.axes.slice(0, 3);
+  return names.flatMap((name, k) => {
+    const end = project(...[0, 1, 2].map((c) => (c === k ? 1 : 0)));
+    const [dx, dy] = [end[0] - zero[0], end[1] - zero[1]];
+    const length = Math.hypot(dx, dy) || 1;
+    const away = project(...[0, 1, 2].map((c) => (c === k ? 1 : 0)))[2] - zero[2];
+    const reach = 34 * Math.min(1, Math.sqrt(Math.max(0, 1 - away * away)) || 1);
+    const [x, y] = [56, 72];
+    const [tx, ty] = [x + (dx / length) * reach, y + (dy / length) * reach];
+    return [
+      { kind: "lines", xy: [x, y, tx, ty], color: theme.soft, width: 1.5 },
+      { kind: "text", x: tx, y: ty + 4, text: name, size: 10, fill: theme.soft, anchor: "middle", halo: theme.ground },
+    ];
+  });
+}
+
+/** Discs at nodes, names at milestones, a ring at the roots. */
+function nodeMarks(app, theme, ids, at, project, size = 3.2) {
+  const shapes = [];
+  const isRoot = new Set(app.tree.roots);
+  for (const node of ids) {
+    const [x, y] = project(...at(node));
+    const r = ids.length > MOST_NODES ? 2 : size;
+    shapes.push({ kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 });
+  }
+  const named = app.tree.milestones.slice(0, MOST_NAMES);
+  for (const milestone of app.tree.milestones.filter((m) => m.isRoot || named.includes(m))) {
+    const [x, y] = project(...at(milestone.node));
+    if (isRoot.has(milestone.node)) {
+      shapes.push({ kind: "disc", x, y, r: 8, stroke: theme.accent, width: 3 });
+    }
+    shapes.push({ kind: "disc", x, y, r: 4.2, fill: theme.line, stroke: theme.ground, width: 1.2 });
+    const words = isRoot.has(milestone.node) ? `${milestone.name} (root)` : milestone.name;
+    shapes.push({
+      kind: "text", x: x + 9, y: y - 7, text: words, size: 12.5, bold: true, fill: theme.ink, halo: theme.ground,
+    });
+  }
+  return shapes;
+}
+
+/** Stars at new samples. */
+function addedMarks(app, theme, placeOf, project) {
+  return app.placesOfAdded().flatMap((sample) => {
+    const [x, y] = project(...placeOf(sample));
+    return [
+      { kind: "star", x, y, r: 11, fill: theme.star, stroke: theme.ink },
+      { kind: "text", x: x + 13, y: y + 5, text: sample.id, size: 12.5, bold: true, fill: theme.ink, halo: theme.ground },
+    ];
+  });
+}
+
+// The tree laid out flat
+
+/** Time to the right, branches side by side. */
+export function treeScene(app, theme, tool) {
+  const { layout, tree } = app;
+  const positions = new Float32Array(3 * app.nRows);
+  for (let i = 0; i < app.nRows; i += 1) {
+    positions[3 * i] = layout.samples[2 * i];
+    positions[3 * i + 1] = layout.samples[2 * i + 1];
+  }
+  const nArms = layout.across.length;
+  const lines = new Float32Array(12 * nArms);
+  const branches = new Int32Array(2 * nArms);
+  for (let arm = 0; arm < nArms; arm += 1) {
+    const [from, to] = layout.times.subarray(2 * arm, 2 * arm + 2);
+    const here = layout.across[arm];
+    const before = layout.milestones[2 * layout.start[arm] + 1];
+    lines.set([from, before, 0, from, here, 0, from, here, 0, to, here, 0], 12 * arm);
+    branches.fill(layout.branch[arm], 2 * arm, 2 * arm + 2);
+  }
+  const places = nodePlaces(app);
+  const ids = clickable(app, tool);
+  const nodes = new Float32Array(3 * ids.length);
+  ids.forEach((node, k) => nodes.set([places[2 * node], places[2 * node + 1], 0], 3 * k));
+  const at = (node) => [places[2 * node], places[2 * node + 1], 0];
+  return {
+    positions,
+    count: app.nRows,
+    radii: app.radii.map((r) => 0.85 * r),
+    ...pointStyles(app, theme),
+    lines,
+    lineRgba: lineColors(app, theme, branches, 255),
+    lineWidth: nArms > 1000 ? 1 : 2.2,
+    linesFirst: true,
+    nodes: { positions: nodes, ids },
+    decorate: (project, size, matrix) => [
+      ...closings(app, theme, project),
+      ...timeAxis(app, theme, size, matrix),
+      ...nodeMarks(app, theme, ids.length > MOST_NODES ? [] : ids, at, project, 2),
+      ...addedMarks(app, theme, (sample) => treePlace(app, tree, sample), project),
+    ],
+  };
+}
+
+/** Time and place across of every node: on the arm of its branch. */
+function nodePlaces(app) {
+  const { layout, tree, graph } = app;
+  const nNodes = tree.nodeTime.length;
+  const places = new Float64Array(2 * nNodes);
+  graph.edges.forEach((node, k) => {
+    const edge = k >> 1;
+    const branch = tree.ofEdge[edge];
+    const along = tree.start[edge] + (k & 1 ? tree.sign[edge] * graph.lengths[edge] : 0);
+    const arm = armAt(layout, branch, tree.lengths[branch] ? along / tree.lengths[branch] : 0);
+    places[2 * node] = tree.nodeTime[node];
+    places[2 * node + 1] = layout.across[arm];
+  });
+  tree.milestones.forEach(({ node }, k) => {
+    places.set(layout.milestones.subarray(2 * k, 2 * k + 2), 2 * node);
+  });
+  return places;
+}
+
+/** The arm of a branch at a position on it. */
+function armAt(layout, branch, position) {
+  const second = layout.second[branch];
+  return second >= 0 && position > layout.cut[branch] ? second : branch;
+}
+
+function treePlace(app, tree, sample) {
+  const arm = armAt(app.layout, sample.branch, sample.branchPosition);
+  return [sample.pseudotime, app.layout.across[arm], 0];
+}
+
+/** Dashed lines between places that are one, where a cycle was cut. */
+function closings(app, theme, project) {
+  const { closings: places } = app.layout;
+  const shapes = [];
+  for (let k = 0; k < places.length / 4; k += 1) {
+    const [x0, y0] = project(places[4 * k], places[4 * k + 1], 0);
+    const [x1, y1] = project(places[4 * k + 2], places[4 * k + 3], 0);
+    shapes.push({ kind: "lines", xy: [x0, y0, x1, y1], color: theme.line, width: 1.5, dash: [4, 4] });
+  }
+  return shapes;
+}
+
+/** Ticks of pseudotime at the foot. */
+function timeAxis(app, theme, [width, height], matrix) {
+  const [scale, shift] = [matrix[0], matrix[3]];
+  const [low, high] = [(0 - shift) / scale, (width - shift) / scale];
+  const shown = ticks(Math.max(low, 0), Math.min(high, app.latest * 1.02), 6);
+  const shapes = [
+    { kind: "rect", x: 0, y: height - 22, width, height: 22, fill: theme.veil },
+    {
+      kind: "text", x: width - 8, y: height - 7, text: "pseudotime", size: 11, fill: theme.soft, anchor: "end",
+    },
+  ];
+  for (const value of shown) {
+    const x = scale * value + shift;
+    if (x < 12 || x > width - 90) continue;
+    shapes.push({ kind: "lines", xy: [x, height - 22, x, height - 18], color: theme.soft, width: 1 });
+    shapes.push({
+      kind: "text", x, y: height - 7, text: number(value), size: 11, fill: theme.soft, anchor: "middle",
+    });
+  }
+  return shapes;
+}
+
+// The legend, for exported pictures
+
+/** The legend as shapes with its upper left corner at a place, and its height. */
+export function legendShapes(app, theme, x, y) {
+  const { coloring } = app;
+  const line = (words, at, bold = false) => ({
+    kind: "text", x: at, y: 0, text: words, size: 12, bold, fill: theme.ink,
+  });
+  const shapes = [{ ...line(coloring.name, x, true), y: y + 12 }];
+  let at = y + 30;
+  if (coloring.kind === "number") {
+    for (let k = 0; k < 60; k += 1) {
+      shapes.push({ kind: "rect", x: x + 2 * k, y: at - 8, width: 2.5, height: 12, fill: coloring.scale(k / 59) });
+    }
+    shapes.push({ ...line(number(coloring.low), x), y: at + 20 });
+    shapes.push({ ...line(number(coloring.high), x + 120), y: at + 20, anchor: "end" });
+    at += 40;
+  } else {
+    for (const entry of coloring.entries) {
+      shapes.push({
+        kind: "points", xy: [x + 6, at - 4], rgba: [...rgb(entry.color), 255], shapes: [entry.shape], radius: 5, order: [0],
+      });
+      shapes.push({ ...line(`${entry.label} (${entry.count})`, x + 18), y: at });
+      at += 18;
+    }
+    if (coloring.nOthers) {
+      shapes.push({ kind: "disc", x: x + 6, y: at - 4, r: 5, fill: coloring.other });
+      shapes.push({ ...line(`${coloring.nOthers} others (${coloring.otherCount})`, x + 18), y: at });
+      at += 18;
+    }
+  }
+  if (coloring.nMissing) {
+    shapes.push({ kind: "disc", x: x + 6, y: at - 4, r: 5, fill: coloring.missing });
+    shapes.push({ ...line(`missing (${coloring.nMissing})`, x + 18), y: at });
+    at += 18;
+  }
+  return { shapes, height: at - y };
+}
