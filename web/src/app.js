@@ -233,10 +233,14 @@ export class App {
 
   // New samples
 
-  /** Place the rows of a table, given as text, on the tree; what is wrong is thrown. */
-  addSamples(text) {
+  /**
+   * Place the rows of a table on the tree; what is wrong is thrown.
+   * @param {string} text
+   * @param {{usual?: string}} [hints] the separator that the name of a file tells
+   */
+  addSamples(text, hints = {}) {
     const { model } = this.state;
-    const given = readSamples(text, model);
+    const given = readSamples(text, model, hints);
     const ranks = tieRanks(this.graph.edges, this.graph.wanted);
     const found = given.rows.map((row, k) => {
       const place = placeSample(model, this.graph, row, given.covariates[k], ranks);

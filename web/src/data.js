@@ -39,13 +39,13 @@ export function mostFrequent(counts, nLabels) {
   return { codes, share };
 }
 
-/** How many samples of each category are among some rows; exact also for bins. */
+/** How many samples of each category are among some rows, or all; exact also for bins. */
 export function categoryCounts(column, inside, weights) {
   const { codes, labels, counts: inBins } = column;
   const counts = labels.map(() => 0);
   let nMissing = 0;
   for (let i = 0; i < codes.length; i += 1) {
-    if (!inside[i]) continue;
+    if (inside && !inside[i]) continue;
     const size = weights ? weights[i] : 1;
     if (inBins) {
       let known = 0;

@@ -186,8 +186,8 @@ function hasHeader(lines, known) {
     return true;
   }
   const isStrange = known.length > 0 && !known.some((name) => here.has(name));
-  const rest = cells.length > 1 ? cells.slice(1) : cells;
-  if (!areNumbers(rest)) {
+  const rest = cells.slice(1);
+  if (!areNumbers(rest) && !areNumbers(cells)) {
     // A row of numbers in which one is misspelt is still no header.
     return !isStrange || rest.filter((cell) => asNumber(cell) !== null).length < rest.length / 2;
   }

@@ -33,7 +33,7 @@ const UNNAMED = ["", "Unnamed: 0"];
  * @returns {NewSamples}
  */
 export function readSamples(text, model, { usual = "" } = {}) {
-  const needed = [...model.features, ...model.covariates];
+  const needed = [...model.features, ...model.covariates].map((name) => name.trim());
   const table = parseTable(text, { usual, known: needed });
   if (table.rows.length === 0) {
     throw new Error("the table has a header but no rows; it needs at least one sample.");

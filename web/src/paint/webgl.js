@@ -42,8 +42,8 @@ void main() {
   }
   float alpha = clamp(inside + 0.5, 0.0, 1.0);
   if (alpha < (isSolid ? 0.5 : 0.01)) discard;
-  // A rim of the same hue keeps pale points apart from the ground.
-  float rim = clamp(inside - max(1.0, 0.22 * reach) + 0.5, 0.0, 1.0);
+  // A rim of the same hue keeps pale points apart from the ground; small ones would be all rim.
+  float rim = reach < 2.6 ? 1.0 : clamp(inside - max(1.0, 0.22 * reach) + 0.5, 0.0, 1.0);
   vec3 color = mix(fill.rgb * shade + (shade > 1.0 ? 0.12 : 0.0), fill.rgb, rim);
   float opacity = isSolid ? 1.0 : alpha * fill.a;
   result = vec4(color * opacity, opacity);
@@ -57,6 +57,7 @@ uniform vec4 rowX, rowY, rowZ;
 uniform vec2 size;
 uniform float width;
 out vec4 fill;
+out float away;
 void main() {
   vec4 a = vec4(from, 1.0);
   vec4 b = vec4(to, 1.0);
@@ -68,7 +69,9 @@ void main() {
   vec2 across = vec2(-along.y, along.x);
   float second = float(gl_VertexID & 1);
   float side = float(gl_VertexID >> 1) * 2.0 - 1.0;
-  vec2 at = mix(start, end, second) + across * side * width / 2.0;
+  // Half a pixel more on either side, for the edge to fade in.
+  away = side * (width + 1.0) / 2.0;
+  vec2 at = mix(start, end, second) + across * away;
   at += along * (second * 2.0 - 1.0) * width / 4.0;
   at = at / size * 2.0 - 1.0;
   float depth = mix(dot(rowZ, a), dot(rowZ, b), second);
@@ -79,15 +82,19 @@ void main() {
 const LINES_FRAGMENT = `#version 300 es
 precision highp float;
 in vec4 fill;
+in float away;
+uniform float halfWidth;
 out vec4 result;
 void main() {
-  result = vec4(fill.rgb * fill.a, fill.a);
+  float opacity = fill.a * clamp(halfWidth + 0.5 - abs(away), 0.0, 1.0);
+  result = vec4(fill.rgb * opacity, opacity);
 }`;
 
 export class WebglPainter {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
-    const options = { antialias: true, premultipliedAlpha: true, alpha: true };
+    // Edges are smoothed here: on a machine without a graphics card the card's own way is slow.
+    const options = { antialias: false, premultipliedAlpha: true, alpha: true };
     const gl = canvas.getContext("webgl2", options);
     if (!gl) throw new Error("WebGL 2 is not available");
     this.gl = gl;
@@ -196,6 +203,7 @@ export class WebglPainter {
     gl.useProgram(this.lines);
     this.setCamera(this.lines, matrix, how);
     gl.uniform1f(gl.getUniformLocation(this.lines, "width"), how.lineWidth);
+    gl.uniform1f(gl.getUniformLocation(this.lines, "halfWidth"), how.lineWidth / 2);
     gl.bindVertexArray(this.linesArray);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.sizes.lines);
     gl.bindVertexArray(null);

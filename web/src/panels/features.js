@@ -15,7 +15,7 @@ export function featurePanel(app) {
     return h("div", { class: "panel" }, h("p", { class: "hint" }, "This page holds no values of features."));
   }
   let chosen = app.features[0].key;
-  const canvas = h("canvas", { class: "chart", role: "img" });
+  const canvas = h("canvas", { class: "chart", role: "img", "aria-label": "Feature by pseudotime" });
   const caption = h("p", { class: "hint" });
   const options = app.features.map((column) => ({ value: column.key, text: clipped(column.name, 60) }));
   const control = select([{ options }], chosen, (key) => {

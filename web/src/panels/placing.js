@@ -31,10 +31,10 @@ export function placingPanel(app) {
     onchange: () => read(file.files),
   });
 
-  const place = () => {
+  const place = (hints = {}) => {
     problem.textContent = "";
     try {
-      const given = app.addSamples(area.value);
+      const given = app.addSamples(area.value, hints);
       if (given.dropped.length) {
         const named = given.dropped.slice(0, 5).map(({ id, column }) => `${id} (${column})`);
         problem.textContent =
@@ -55,7 +55,7 @@ export function placingPanel(app) {
     }
     area.value = await given.text();
     file.value = "";
-    place();
+    place({ usual: /\.csv$/i.test(given.name) ? "," : "\t" });
   }
 
   const drop = h(
@@ -121,7 +121,7 @@ export function placingPanel(app) {
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: place }, "Place on the tree"),
+      h("button", { type: "button", class: "primary", onclick: () => place() }, "Place on the tree"),
       h("label", { class: "button", for: file.id }, "Choose a file"),
       file,
     ),

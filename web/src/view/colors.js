@@ -1,5 +1,7 @@
 // From values to colours that colour-blind readers can tell apart, on light and on dark ground.
 
+import { categoryCounts } from "../data.js";
+
 // Okabe and Ito's colours and eight more, as in ramify.plotting; the last eight are triangles.
 const LIGHT = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
@@ -126,13 +128,7 @@ export function categoryColors(counts, theme) {
 
 function byCategory(column, theme, weights) {
   const { codes, labels } = column;
-  const counts = labels.map(() => 0);
-  let nMissing = 0;
-  for (let i = 0; i < codes.length; i += 1) {
-    const weight = weights ? weights[i] : 1;
-    if (codes[i] < 0) nMissing += weight;
-    else counts[codes[i]] += weight;
-  }
+  const { counts, nMissing } = categoryCounts(column, null, weights);
   const styles = categoryColors(counts, theme);
   const colors = styles.map((style) => rgb(style.color));
   const missing = rgb(MISSING[theme]);

@@ -46,7 +46,7 @@ export function uniqueId(stem) {
 /** A label and its control, joined for screen readers. */
 export function field(text, control) {
   control.id ||= uniqueId("field");
-  return h("label", { class: "field", for: control.id }, h("span", {}, text), control);
+  return h("span", { class: "field" }, h("label", { for: control.id }, text), control);
 }
 
 /** A select with groups: [{label, options: [{value, text}]}]; groups without a label are flat. */

@@ -251,7 +251,8 @@ export class Plot {
     const [x, y] = this.where(event);
     this.element.setPointerCapture(event.pointerId);
     const lassoes = this.tool === "lasso" || (event.shiftKey && event.button === 0);
-    this.dragged = { x, y, from: [x, y], button: event.button, shift: event.shiftKey, lassoes };
+    const { button, shiftKey: shift } = event;
+    this.dragged = { x, y, from: [x, y], slipped: 0, button, shift, lassoes };
     if (lassoes) this.lasso = [[x, y]];
   }
 
@@ -263,6 +264,7 @@ export class Plot {
       this.hover(x, y, event);
       return;
     }
+    drag.slipped = Math.max(drag.slipped, Math.hypot(x - drag.from[0], y - drag.from[1]));
     if (drag.lassoes) {
       this.lasso.push([x, y]);
     } else if (this.camera.solid && drag.button === 0 && this.tool !== "root") {
@@ -280,10 +282,9 @@ export class Plot {
     if (!drag) return;
     this.dragged = null;
     const [x, y] = this.where(event);
-    const isClick = Math.hypot(x - drag.from[0], y - drag.from[1]) <= CLICK;
     const corners = this.lasso;
     this.lasso = null;
-    if (isClick) {
+    if (drag.slipped <= CLICK) {
       this.click(x, y, drag.shift);
     } else if (corners) {
       this.options.onLasso(this.inside(corners), drag.shift && this.tool === "lasso");

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { readSamples } from "../../src/model/newSamples.js";
+
+/** A model of two features and the given steps. */
+function modelOf({ steps = [], covariates = [], dropsMissing = false } = {}) {
+  return { features: ["bmi", "crp"], covariates, steps, drops_missing: dropsMissing };
+}
+
+const ADJUSTED = modelOf({
+  covariates: ["age", "sex"],
+  steps: [{ name: "adjust", names: ["age", "sex"], levels: [null, ["f", "m"]] }],
+});
+
+const rowsOf = (read) => read.rows.map((row) => Array.from(row));
+
+test("columns are found by name, others are ignored, and the first names the samples", () => {
+  const read = readSamples("patient;site;crp;bmi\nP1;x;1,5;20\nP2;y;2;21,5\n", modelOf());
+  assert.deepEqual(read.ids, ["P1", "P2"]);
+  assert.deepEqual(rowsOf(read), [[20, 1.5], [21.5, 2]]);
+  assert.deepEqual(read.dropped, []);
+});
+
+test("samples without names are new 1, new 2 and so on", () => {
+  assert.deepEqual(readSamples("bmi,crp\n20,1\n21,2", modelOf()).ids, ["new 1", "new 2"]);
+  assert.deepEqual(readSamples("site,bmi,crp\na,20,1", modelOf()).ids, ["new 1"]);
+  assert.deepEqual(readSamples("sample,bmi,crp\n0.5,20,1", modelOf()).ids, ["new 1"]);
+  assert.deepEqual(readSamples(",bmi,crp\nP7,20,1\n,21,2", modelOf()).ids, ["P7", "new 2"]);
+});
+
+test("a row without a header is taken in the order of the features", () => {
+  assert.deepEqual(rowsOf(readSamples("20.5, 1", modelOf())), [[20.5, 1]]);
+  assert.deepEqual(rowsOf(readSamples("20,5\t1,5", modelOf())), [[20.5, 1.5]]);
+  const named = readSamples("P1,20,1\nP2,21,2", modelOf());
+  assert.deepEqual(named.ids, ["P1", "P2"]);
+  assert.deepEqual(rowsOf(named), [[20, 1], [21, 2]]);
+});
+
+test("covariates are read as numbers and levels", () => {
+  const read = readSamples("sex,age,bmi,crp\nm,50,20,1\nf,61.5,21,2\n", ADJUSTED);
+  assert.deepEqual(read.covariates, [[50, "m"], [61.5, "f"]]);
+});
+
+test("missing values stay for a model that imputes them", () => {
+  const model = modelOf({ steps: [{ name: "impute" }] });
+  assert.deepEqual(rowsOf(readSamples("bmi,crp\nNA,1", model)), [[NaN, 1]]);
+});
+
+test("rows that lack a value are dropped where the model says so", () => {
+  const model = { ...ADJUSTED, drops_missing: true };
+  const text = "id,bmi,crp,age,sex\na,20,1,50,f\nb,,1,50,f\nc,20,1,-,f\nd,20,1,50,\n";
+  const read = readSamples(text, model);
+  assert.deepEqual(read.ids, ["a"]);
+  assert.deepEqual(read.dropped, [
+    { id: "b", row: 2, column: "bmi" },
+    { id: "c", row: 3, column: "age" },
+    { id: "d", row: 4, column: "sex" },
+  ]);
+});
+
+const WRONG = {
+  "an empty text": ["", modelOf(), "there is no text to read; paste a table with a header"],
+  "a header alone": [
+    "bmi,crp\n",
+    modelOf(),
+    "the table has a header but no rows; it needs at least one sample.",
+  ],
+  "missing columns": [
+    "bmi,x\n1,2",
+    modelOf(),
+    "the table lacks 1 of the 2 columns that were there in fit: 'crp'; add them, or name them",
+  ],
+  "many missing columns": [
+    "a,z\n1,2",
+    { ...modelOf(), features: [..."abcdefgh"] },
+    "lacks 7 of the 8 columns that were there in fit: 'b', 'c', 'd', 'e', 'f' and 2 more; add",
+  ],
+  "repeated columns": [
+    "bmi,crp,crp\n1,2,3",
+    modelOf(),
+    "column names must be unique, but 'crp' is repeated; rename them.",
+  ],
+  "text among numbers": [
+    "bmi,crp\n20,1\n21,<5",
+    modelOf(),
+    "column 'crp' holds '<5' in data row 2, which is no number; mend the cell",
+  ],
+  "text in a row without a header": [
+    "P1,20,<5",
+    modelOf(),
+    "column 'crp' holds '<5' in data row 1, which is no number",
+  ],
+  "missing values": [
+    "bmi,crp\n,1\n,NA\n1,2",
+    modelOf(),
+    "the table has 3 missing values in 2 of 2 columns ('bmi': 2, 'crp': 1), but every value must " +
+      "be known; fill them in, or leave such rows out.",
+  ],
+  "a wrong number of values": [
+    "1,2,3,4.5",
+    modelOf(),
+    "the first line has 4 values and no names, but must have 2, one for each feature ('bmi', " +
+      "'crp'), or one more before them, an id; add what is lacking, or a header line.",
+  ],
+  "values that are not finite": [
+    "bmi,crp\n1,inf",
+    modelOf(),
+    "column 'crp' is Infinity in data row 1, but every value must be finite; replace such values",
+  ],
+  "values whose squares overflow": [
+    "bmi,crp\n1,1e200",
+    modelOf(),
+    "column 'crp' is 1e+200 in data row 1, but values must be at most 4.7e+153 in size",
+  ],
+  "no header, but covariates": [
+    "1.5,2",
+    ADJUSTED,
+    "the first line holds numbers where names of columns should be, and the covariates 'age', " +
+      "'sex' are found by name only; add a header line.",
+  ],
+  "a level that was not there": [
+    "bmi,crp,age,sex\n1,2,50,x",
+    ADJUSTED,
+    "covariate 'sex' has the level 'x', but its levels in fit were 'f', 'm'; leave such rows out",
+  ],
+  "a covariate that is no number": [
+    "bmi,crp,age,sex\n1,2,old,f",
+    ADJUSTED,
+    "covariate 'age' must hold numbers, as it did in fit, but holds 'old' in data row 1; mend",
+  ],
+  "a missing covariate": [
+    "bmi,crp,age,sex\n1,2,50,f\n1,2,50,",
+    ADJUSTED,
+    "covariate 'sex' is missing in 1 of 2 rows, first in data row 2, but must be known for all;",
+  ],
+  "values without a logarithm": [
+    "bmi,crp\n1,2\n-1,3",
+    modelOf({ steps: [{ name: "log1p" }] }),
+    "column 'bmi' is -1 in data row 2, but log1p=True needs values above -1; give values as they",
+  ],
+};
+
+for (const [what, [text, model, message]] of Object.entries(WRONG)) {
+  test(`${what}: an error in one sentence with what to do`, () => {
+    assert.throws(
+      () => readSamples(text, model),
+      (error) => error.message.includes(message) && error.message.endsWith("."),
+    );
+  });
+}
