@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import ramify
-from ramify import DDRTree, Preparation
+from ramify import SPL, DDRTree, DRTree, Preparation
 from ramify.io import ModelFileError, Table, read_state, read_table, write_state
 from ramify.io.lazy import Rows
 from ramify.workflow import column, learn_workflow
@@ -103,6 +103,25 @@ def test_sparse_tables_after_a_dense_one():
         source="simulated counts",
     )
     np.testing.assert_array_equal(made.transform(table), made.transform(dense))
+
+
+@pytest.mark.parametrize("fitted_to", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("model", [DDRTree(random_state=0), DRTree(), SPL()], ids=repr)
+def test_scaled_samples_have_one_place_however_they_are_stored(fitted_to, model):
+    """What was learned from a sparse matrix places the rows of a CSV file, and the reverse."""
+    counts = np.random.default_rng(1).poisson(3.0, size=(80, 6)).astype(float)
+    names = [f"c{k}" for k in range(80)]
+
+    def table(X):
+        about = pd.DataFrame(index=names)
+        return Table(X, [f"g{k}" for k in range(6)], names, about, "simulated counts")
+
+    made = learn_workflow(table(fitted_to(counts)), model, Preparation(standardize=True))
+    for rows in (counts, counts + 0.5):
+        dense, scarce = (
+            made.transform(table(kind(rows))) for kind in (np.asarray, sparse.csr_array)
+        )
+        np.testing.assert_allclose(dense, scarce, rtol=0, atol=1e-9)
 
 
 def test_incomplete_rows_are_dropped_if_asked(frame):

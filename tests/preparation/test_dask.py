@@ -57,7 +57,7 @@ def assert_same_steps(one, other, rtol=1e-9):
     for name, step in one.steps_.items():
         assert type(step) is type(other.steps_[name])
         for learned, expected in zip(step, other.steps_[name], strict=True):
-            assert isinstance(learned, np.ndarray)
+            assert isinstance(learned, np.ndarray | bool)  # nothing lazy
             np.testing.assert_allclose(learned, expected, rtol=rtol, atol=rtol)
 
 
@@ -244,6 +244,19 @@ def test_dense_and_sparse_rows_land_in_the_same_place(steps):
             np.testing.assert_allclose(model.transform(table), expected, atol=1e-9)
             made = model.transform(as_dask(table)).compute()
             np.testing.assert_allclose(made, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("fitted", [X, sparse.csr_matrix(X)], ids=["dense", "sparse"])
+def test_scaled_rows_are_the_same_however_they_are_stored(fitted):
+    """As the table of the fit was treated, also without axes that would make up for a mean."""
+    expected = dense(Preparation(standardize=True).fit_transform(fitted))
+    for training in (fitted, as_dask(fitted)):
+        model = Preparation(standardize=True).fit(training)
+        for table in (X, sparse.csr_matrix(X)):
+            made = [model.transform(table), lazily(model.transform, as_dask(table)).compute()]
+            for rows in made:
+                assert sparse.issparse(rows) <= sparse.issparse(fitted)
+                np.testing.assert_allclose(dense(rows), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_states_of_both_are_alike():

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from ramify import Preparation
 from ramify.io.states import read_state, write_state
@@ -151,4 +152,19 @@ def test_a_damaged_state_is_refused(state, path, value, message):
 @pytest.mark.parametrize("state", [None, [], {}, {"kind": "preparation"}], ids=range(4))
 def test_what_is_no_state_is_refused(state):
     with pytest.raises(ValueError, match=r"has keys with .*it is damaged or not one of ours: fit"):
+        Preparation.from_state(state)
+
+
+def test_files_that_do_not_know_whether_scaled_rows_are_centred(X):
+    """Written before that was kept: dense rows are centred, sparse rows are not, as then."""
+    X = X.to_numpy()
+    model = Preparation(standardize=True).fit(X)
+    state = model.to_state()
+    assert state["steps"]["standardize"]["is_centred"] is True
+    del state["steps"]["standardize"]["is_centred"]
+    again = Preparation.from_state(state)
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    assert sparse.issparse(again.transform(sparse.csr_array(X)))
+    state["steps"]["standardize"]["is_centred"] = "yes"
+    with pytest.raises(ValueError, match="is_centred='yes', which must be true, false or null"):
         Preparation.from_state(state)

@@ -19,7 +19,7 @@ from ..chunks import ChunkError, check_rows, dask_modules, first_cell, reduce_ch
 from ..estimators._base import checked_chunks, float_type
 from ..linalg import column_signs, complete_basis, extend_basis, largest_eigenpairs
 from .given import canonical, column_label
-from .rowwise import BLOCK, DENSE, after_steps, repeat_steps
+from .rowwise import BLOCK, after_steps, dense_steps, repeat_steps
 from .steps import (
     CONSTANT_RTOL,
     Axes,
@@ -141,7 +141,8 @@ def learn_steps(
     check_not_huge(X, moments.size, "X")
     if standardize:
         # A copy: the steps before it may still be on their way to the workers.
-        steps = {**steps, "standardize": moments.scales()}
+        scales = moments.scales()._replace(is_centred=not is_sparse(X))
+        steps = {**steps, "standardize": scales}
     if pca is not None:
         steps = {**steps, "pca": axes(X, steps, moments, pca, random_state)}
     return steps
@@ -376,7 +377,7 @@ def repeat_lazily(steps: dict[str, Any], X: Any, names: Any = None) -> Any:
     dask, array = dask_modules()
     dtype = float_type(X.dtype)
     n_columns = len(steps["pca"].components) if "pca" in steps else X.shape[1]
-    stays_sparse = is_sparse(X) and steps.keys().isdisjoint({"pca", *DENSE})
+    stays_sparse = is_sparse(X) and "pca" not in steps and not dense_steps(steps, X._meta)
     meta = X._meta.astype(dtype).tocsr() if stays_sparse else np.empty((0, 0), dtype=dtype)
     given = {
         "steps": steps,

@@ -20,7 +20,7 @@ from .covariates import check_covariates
 from .given import canonical, check_none_missing, columns_by_name
 from .ranks import NormalScores
 from .residuals import Residuals
-from .rowwise import BLOCK, DENSE, in_double, repeat_steps
+from .rowwise import BLOCK, dense_steps, in_double, repeat_steps
 from .states import read_learned, read_parameters, to_state
 from .steps import Axes, Logarithms, Medians, Scales
 
@@ -76,7 +76,9 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     standardize : bool, default=False
         Subtract the mean and divide by the standard deviation (of N, not N − 1). A feature that
         was constant in training becomes 0, in every later table as well. Sparse data are not
-        centred, which makes no difference to a fit: the estimators centre them.
+        centred, which makes no difference to a fit: the estimators centre them. Later tables are
+        treated as that of `fit` was: sparse rows become dense if it was dense, and dense rows are
+        not centred if it was sparse.
     pca : int or None, default=None
         The number of principal components, at most min(n_samples, n_features). The entry of
         largest size of each axis is positive. Those of a Dask array take no further pass over the
@@ -271,8 +273,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             residuals = self.steps_["adjust"]
             check_covariates(covariates, residuals.names, n_rows, index)
             Z = residuals.design(covariates)
-        if "pca" not in self.steps_:
-            for name in DENSE & self.steps_.keys():
+        if "pca" not in self.steps_ and sparse.issparse(table):
+            for name in dense_steps(self.steps_, table):
                 self._check_memory(table, name)
         return repeat_steps(self.steps_, table, Z, BLOCK)
 

@@ -60,6 +60,8 @@ def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Ma
     for name, step in steps.items():
         if name in DENSE and sparse.issparse(X):
             X = X.toarray()
+        if name == "standardize" and "pca" in steps:
+            step = step._replace(is_centred=None)  # so that sparse rows stay sparse until then
         if name == "pca" and "standardize" in steps:
             # Which has centred X, or not, as the training data may have not been, or been.
             step = step._replace(mean=steps["standardize"].mean_after(X, step.mean))
@@ -68,6 +70,25 @@ def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Ma
         elif name != "impute":
             X = step.apply(X)
     return X
+
+
+def dense_steps(steps: dict[str, Any], X: Matrix) -> list[str]:
+    """The steps after which sparse rows are dense, but for the axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from ramify.preparation.rowwise import dense_steps
+    >>> from ramify.preparation.steps import Scales
+    >>> fitted = {"standardize": Scales.fit(np.array([[1.0], [3.0]]))}
+    >>> dense_steps(fitted, sparse.csr_array([[2.0]]))
+    ['standardize']
+    """
+    found = [name for name in steps if name in DENSE]
+    if "standardize" in steps and steps["standardize"].makes_dense(X):
+        found.append("standardize")
+    return found
 
 
 def in_double(X: Matrix) -> Matrix:

@@ -74,6 +74,8 @@ def read_learned(state: dict[str, Any]) -> tuple[int, list[str] | None, dict[str
     wanted = [name for name in STEPS if parameters[name] and parameters[name] != "drop"]
     learned: dict[str, Any] = {}
     for name, given in zip(wanted, _fields(steps, wanted, "steps"), strict=True):
+        if name == "standardize" and isinstance(given, dict):
+            given = {"is_centred": None, **given}  # unknown to older files
         learned[name] = STEPS[name](*_fields(given, STEPS[name]._fields, name))
         CHECKS[name](learned[name], n_features, parameters)
     return int(n_features), names, learned
@@ -121,6 +123,10 @@ def _check_scales(step: Scales, n_features: int, parameters: dict[str, Any]) -> 
     _numbers(step.mean, (n_features,), "standardize.mean")
     _numbers(step.scale, (n_features,), "standardize.scale")
     _need((step.scale >= 0).all(), "has a negative standardize.scale")
+    _need(
+        step.is_centred is None or isinstance(step.is_centred, bool),
+        f"has standardize.is_centred={step.is_centred!r}, which must be true, false or null",
+    )
 
 
 def _check_axes(step: Axes, n_features: int, parameters: dict[str, Any]) -> None:

@@ -92,8 +92,9 @@ class Logarithms(NamedTuple):
 class Scales(NamedTuple):
     """Every feature in units of its standard deviation (of the N samples, not of N − 1).
 
-    Dense data are centred as well, sparse data are not. A feature that was constant in training
-    has no scale: it becomes 0, there and in every later table.
+    Data are centred as well if those of the training were dense. Sparse ones were not, and no later
+    rows are, dense or sparse: a row has to come out the same however it is stored. A feature that
+    was constant in training has no scale: it becomes 0, there and in every later table.
 
     Examples
     --------
@@ -107,6 +108,8 @@ class Scales(NamedTuple):
 
     mean: Floats
     scale: Floats  # 0 for a constant
+    # None: as the rows are stored, of which older files do not know, and which the axes make up for
+    is_centred: bool | None = None
 
     @classmethod
     def fit(cls, X: Matrix) -> "Scales":
@@ -123,16 +126,24 @@ class Scales(NamedTuple):
             mean, variance = parts.mean(axis=0), parts.var(axis=0)
         sd = np.sqrt(variance)
         is_constant = (low == high) | (sd <= CONSTANT_RTOL)
-        return cls(mean * unit, np.where(is_constant, 0.0, sd * unit))
+        scale = np.where(is_constant, 0.0, sd * unit)
+        return cls(mean * unit, scale, is_centred=not sparse.issparse(X))
+
+    def makes_dense(self, X: Matrix) -> bool:
+        """Whether X is sparse and does not stay so."""
+        return sparse.issparse(X) and bool(self.is_centred)
 
     def apply(self, X: Matrix) -> Matrix:
         """X in these units."""
         has_scale = self.scale > 0
         scale = np.where(has_scale, self.scale, 1.0)
-        if sparse.issparse(X):
+        if sparse.issparse(X) and not self.is_centred:
             values = np.where(has_scale[X.indices], X.data / scale[X.indices], 0.0)
             return type(X)((values, X.indices, X.indptr), shape=X.shape)
-        return np.where(has_scale, (X - self.mean) / scale, 0.0)
+        rows = X.toarray() if sparse.issparse(X) else X
+        if self.is_centred is not False:
+            rows = rows - self.mean
+        return np.where(has_scale, rows / scale, 0.0)
 
     def divide(self, values: Floats) -> Floats:
         """Values of the features in these units, not centred; 0 for constants."""
