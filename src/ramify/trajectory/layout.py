@@ -246,7 +246,8 @@ def density(arm: Ints, time: Floats, times: Floats) -> Floats:
     count = np.bincount(left, weights=1 - part, minlength=n_borders)
     count += np.bincount(left + 1, weights=part, minlength=n_borders)
     owner = np.repeat(np.arange(len(times)), n_cells + 1)
-    measure = width[owner]
+    # Samples on an arm next to no length are as dense as on half a cell, not beyond all others.
+    measure = np.maximum(width, cell / 2)[owner]
     measure[first] /= 2
     measure[first + n_cells] /= 2
     inner = owner[1:] == owner[:-1]
