@@ -33,7 +33,8 @@ def test_unknown_names_are_reported_as_usual():
 
 
 @pytest.mark.parametrize(
-    "name", ["baselines", "datasets", "metrics", "preparation", "structures", "trajectory"]
+    "name",
+    ["baselines", "datasets", "metrics", "preparation", "report", "structures", "trajectory"],
 )
 def test_subpackages_need_no_import_of_their_own_and_no_extra(name):
     code = (

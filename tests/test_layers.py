@@ -28,10 +28,12 @@ LAYERS = [
     "baselines",
     "model_selection",
     "preparation",
+    "categories",
     "metrics",
     "trajectory",
     "workflow",
     "loading",
+    "report",
     "plotting",
     "scverse",
     "experiments",
@@ -39,6 +41,9 @@ LAYERS = [
     "__main__",
 ]
 PACKAGE = Path(ramify.__file__).parent
+# Methods of these files hand their object to a layer below, and import it when they are called:
+# `to_html`, which pandas has taught people to look for on the object itself. Nothing else may.
+FACADES = {"estimators/_base": {"report"}, "trajectory/export": {"report"}}
 
 
 def imported_layers(path):
@@ -66,7 +71,7 @@ def test_modules_import_only_from_layers_above():
         if parts == ("__init__",):
             continue
         for layer in imported_layers(path):
-            if layer == "__version__":
+            if layer == "__version__" or layer in FACADES.get("/".join(parts), ()):
                 continue
             if LAYERS.index(layer) > LAYERS.index(parts[0]):
                 wrong.append(f"{'/'.join(parts)} imports {layer}")

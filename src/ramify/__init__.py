@@ -9,16 +9,17 @@ Three estimators with the scikit-learn interface:
 `Preparation` does to a table what is usual before a fit. `select` chooses parameters by samples
 that were left out, scored by `held_out_log_likelihood`. `load` reads a model that its `save` has
 written. `ramify.trajectory` leads from a tree to an answer: order, branches, trends, support.
-`ramify.plotting` draws, `ramify.metrics` scores, `ramify.datasets` simulates and fetches, and
-`ramify.structures` holds the sets of graphs to choose from. `ramify.baselines` has the methods that
-the paper compares with. `ramify.tl` and `ramify.pl` work on AnnData objects, as scanpy does.
+`ramify.plotting` draws, `ramify.report` writes an interactive page, `ramify.metrics` scores,
+`ramify.datasets` simulates and fetches, and `ramify.structures` holds the sets of graphs to choose
+from. `ramify.baselines` has the methods that the paper compares with. `ramify.tl` and `ramify.pl`
+work on AnnData objects, as scanpy does.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import baselines, datasets, metrics, preparation, structures, trajectory
+    from . import baselines, datasets, metrics, preparation, report, structures, trajectory
     from . import plotting as plotting
     from .estimators import SPL, DDRTree, DRTree
     from .loading import load
@@ -41,6 +42,7 @@ __all__ = [
     "load",
     "metrics",
     "preparation",
+    "report",
     "select",
     "structures",
     "trajectory",

@@ -331,7 +331,7 @@ def row_keys(X: Matrix, n_jobs: int = 1) -> Ints:
     >>> bool(keys[0] == keys[2]), bool(keys[0] == keys[1])
     (True, False)
     """
-    odd = np.random.default_rng(0).integers(2**63, size=X.shape[1], dtype=np.uint64) * 2 + 1
+    odd = column_factors(X.shape[1])
     if sparse.issparse(X):
         keys = np.zeros(X.shape[0], dtype=np.uint64)
         X = sparse.csr_array(X)
@@ -344,6 +344,18 @@ def row_keys(X: Matrix, n_jobs: int = 1) -> Ints:
         return keys
     parts = list(ordered(lambda block: _mix(block, odd).sum(axis=1), _blocks(X), n_jobs))
     return np.concatenate(parts)
+
+
+def column_factors(n_features: int) -> Ints:
+    """An odd number for each column, by which `row_keys` tells them apart.
+
+    Examples
+    --------
+    >>> from ramify.rows import column_factors
+    >>> bool((column_factors(5) % 2 == 1).all())
+    True
+    """
+    return np.random.default_rng(0).integers(2**63, size=n_features, dtype=np.uint64) * 2 + 1
 
 
 def _blocks(X: Floats) -> list[Floats]:

@@ -414,6 +414,79 @@ class StructureLearner(
 
         write_state(path, estimator_state(self, include_training))
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        annotations: Any = None,
+        names: Any = None,
+        root: Any = None,
+        show: Any = (),
+        preparation: Any = None,
+        color: str | None = None,
+        title: str | None = None,
+    ) -> str | None:
+        """An interactive report: one HTML file that works without a network (docs/report.md).
+
+        It shows the embedding with its graph, lets time run from any root, draws features along the
+        branches, and places new samples as `transform` does.
+
+        Parameters
+        ----------
+        path : str, path or None, default=None
+            Where to write it; None returns it as text.
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            The samples that the model was fitted to, in the same order, for features to colour by
+            and to draw along the branches. A DataFrame brings the names of features and samples.
+            The values are in the page: mail it only to those who may see them.
+        annotations : DataFrame, Series or dict of columns, optional
+            What else is known of the samples, one row for each: numbers, categories, dates.
+        names : sequence of length n_samples, optional
+            Names of the samples; by default the index of X, or 0, 1, 2, …
+        root : int, str, sequence or dict, optional
+            Where time starts: a node or milestone such as "T2", or a dict with the arguments of
+            `ramify.trajectory.Trajectory.rooted`.
+        show : sequence of str, optional
+            Features to have in the page besides the 60 that change most along the tree.
+        preparation : Preparation, optional
+            What was done to X before the fit, if X is the table before it.
+        color : str, optional
+            The column to colour by at first, "pseudotime" or "branch".
+        title : str, optional
+
+        Returns
+        -------
+        html : str, or None if it was written to a file
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from ramify import DDRTree
+        >>> data = load_iris(as_frame=True)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.html"
+        >>> model = DDRTree(random_state=0).fit(data.data)
+        >>> model.to_html(path, X=data.data, annotations=data.target, root="T2")
+        >>> path.stat().st_size > 10_000
+        True
+        """
+        from ..report.writing import estimator_html
+
+        check_is_fitted(self)
+        return estimator_html(
+            self,
+            path,
+            X=X,
+            names=names,
+            root=root,
+            annotations=annotations,
+            show=show,
+            preparation=preparation,
+            color=color,
+            title=title,
+        )
+
     def _project(self, X: Matrix) -> Floats:
         """(X − mean)W, by the same sums for one row as for many."""
         if self.n_components is None:

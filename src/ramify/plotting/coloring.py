@@ -1,8 +1,6 @@
 """From values to colours that colour-blind readers can tell apart."""
 
-import re
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,8 @@ from matplotlib import colormaps
 from matplotlib.colors import CenteredNorm, Normalize, is_color_like, to_rgba, to_rgba_array
 
 from .._typing import Floats
-from ..preparation.covariates import as_text, is_missing
+from ..categories import are_numbers, declared_categories, largest, numbered
+from ..preparation.covariates import is_missing
 
 # Okabe and Ito's colours; black is the last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -211,16 +210,6 @@ def as_values(color: Any, n_points: int, parameter: str) -> Any:
     return values
 
 
-def are_numbers(values: Any) -> bool:
-    """Whether all values are numbers or missing; truth values are no numbers."""
-    if values.dtype.kind != "O":
-        return values.dtype.kind in "iuf"
-    known = values[~is_missing(values)]
-    return len(known) > 0 and all(
-        isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in known
-    )
-
-
 def numbers(values: Any, name: str, cmap: Any, center: float | None, parameter: str) -> Coloring:
     """Numbers from the least to the greatest; infinite ones are as the ends."""
     try:
@@ -256,15 +245,7 @@ def named_map(cmap: Any) -> Any:
 
 def categories(values: Any, declared: Any, name: str, palette: Any, most: int) -> Coloring:
     """Categories in order, each with a colour; the smallest of too many share one."""
-    missing = is_missing(values)
-    texts = as_texts(values[~missing].tolist())
-    if declared is None:
-        labels = sorted(set(texts), key=natural)
-    else:
-        labels = list(dict.fromkeys(map(str, declared)))
-    number = {label: code for code, label in enumerate(labels)}
-    codes = np.full(len(values), -1, dtype=np.intp)
-    codes[~missing] = [number[text] for text in texts]
+    codes, labels = numbered(values, declared)
     if palette is not None:
         colors = given_colors(palette, labels)
         markers = ("o",) * len(labels)
@@ -278,42 +259,6 @@ def categories(values: Any, declared: Any, name: str, palette: Any, most: int) -
         markers = tuple("o" if k < len(PALETTE) else "^" for k in range(len(labels)))
     rgba = np.array([to_rgba(color) for color in colors]).reshape(-1, 4)
     return Coloring("category", codes, name, tuple(labels), rgba, markers)
-
-
-def as_texts(values: list[Any]) -> list[str]:
-    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals."""
-    kinds = set(map(type, values))
-    if kinds <= {str}:
-        return values
-    if len(kinds) == 1 and kinds <= {bool, int, float}:
-        names = {value: as_text(value) for value in set(values)}  # few of many
-        return [names[value] for value in values]
-    return [as_text(value) for value in values]
-
-
-def declared_categories(color: Any) -> Any:
-    """Those of a categorical of pandas, or of an enumeration of polars, in their order."""
-    declared = getattr(getattr(color, "dtype", None), "categories", None)
-    return declared if hasattr(declared, "__len__") else None
-
-
-def natural(text: str) -> list[Any]:
-    """A key that sorts text with numbers in it as people do."""
-    return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"(\d+)", text)
-        if part
-    ]
-
-
-def largest(codes: Any, labels: list[str], n_kept: int) -> tuple[Any, list[str]]:
-    """The largest categories in their order, and one more for all the others."""
-    counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-    kept = np.sort(np.argsort(-counts, kind="stable")[:n_kept])
-    new = np.full(len(labels) + 1, n_kept)
-    new[kept] = np.arange(n_kept)
-    new[-1] = -1  # where missing values look
-    return new[codes], [labels[k] for k in kept] + [f"other: {len(labels) - n_kept} categories"]
 
 
 def given_colors(palette: Any, labels: list[str]) -> list[Any]:

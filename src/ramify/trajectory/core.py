@@ -685,17 +685,21 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             points, index = self._samples.points, pandas.Index(self.names_, name="sample")
         else:
             points, index = self._new_points(new_embedding)
+        probabilities = self._probabilities(points)
+        return pandas.DataFrame(probabilities, index=index, columns=self._branches.names)
+
+    def _probabilities(self, points: Floats) -> Floats:
+        """Of each branch, for points in units of the data."""
         found, sigma = self._branches, self._samples.sigma
         if sigma > 0:
             n_nodes = len(self._base.nodes)  # without roots between nodes
             weights = assign(points, kdtree.build(self._base.nodes), sigma).matrix(n_nodes)
             share = shares(self.edges_, found.found, len(self.nodes_))[:n_nodes]
-            probabilities = (weights @ share).toarray()
-        else:
-            branch = found.found.of_edge[self._place(points).edge]
-            probabilities = np.zeros((len(points), len(found.names)))
-            probabilities[np.arange(len(points)), branch] = 1.0
-        return pandas.DataFrame(probabilities, index=index, columns=found.names)
+            return np.asarray((weights @ share).toarray())
+        branch = found.found.of_edge[self._place(points).edge]
+        probabilities = np.zeros((len(points), len(found.names)))
+        probabilities[np.arange(len(points)), branch] = 1.0
+        return probabilities
 
     # Support
 

@@ -278,3 +278,60 @@ class ExportMixin:
         ['nodes', 'edges', 'lengths', 'roots']
         """
         return to_file(as_json(self._itself), path)
+
+    def to_html(
+        self,
+        path: Any = None,
+        *,
+        features: Any = None,
+        feature_names: Any = None,
+        show: Any = (),
+        annotations: Any = None,
+        preparation: Any = None,
+        color: str | None = None,
+        title: str | None = None,
+    ) -> str | None:
+        """An interactive report: one HTML file that works without a network (docs/report.md).
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+        features : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            Values to colour by and to draw along the branches. They are in the page: mail it only
+            to those who may see them.
+        feature_names : sequence of str, optional
+            By default the columns of a DataFrame, or x0, x1, …
+        show : sequence of str, optional
+            Features to have in the page besides the 60 that change most along the tree.
+        annotations : DataFrame, Series or dict of columns, optional
+            What else is known of the samples, one row for each: numbers, categories, dates.
+        preparation : Preparation, optional
+            What was done to ``features`` before the fit, so that the page can place new samples.
+        color : str, optional
+            The column to colour by at first, "pseudotime" or "branch".
+        title : str, optional
+
+        Examples
+        --------
+        >>> from ramify.datasets import make_tree
+        >>> from ramify.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> html = path.to_html(features=data.X, annotations={"branch": data.branch})
+        >>> html.startswith("<!doctype html>")
+        True
+        """
+        from ..report.writing import written
+
+        return written(
+            path,
+            self._itself,
+            features=features,
+            feature_names=feature_names,
+            show=show,
+            annotations=annotations,
+            preparation=preparation,
+            color=color,
+            title=title,
+        )

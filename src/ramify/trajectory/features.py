@@ -23,11 +23,13 @@ class Block(NamedTuple):
     values: Floats  # (n_rows, n_columns)
 
 
-def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Matrix, list[Any]]:
+def check_features(
+    values: Any, feature_names: Any, n_samples: int, parameter: str = "values"
+) -> tuple[Matrix, list[Any]]:
     """One row of numbers per sample, dense or CSC, and one name per feature.
 
     NaN stands for a missing value. Columns of a data frame bring their names; other features
-    are numbered from 0 where no names are given.
+    are numbered from 0 where no names are given. Messages call the values as the caller does.
 
     Examples
     --------
@@ -47,17 +49,17 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
             values = entries = as_numbers(values)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"values must hold numbers, but {error}; drop columns of text or encode them, "
+                f"{parameter} must hold numbers, but {error}; drop columns of text or encode them, "
                 "for instance with sklearn.preprocessing.OneHotEncoder."
             ) from error
     if values.ndim == 1:
         raise ValueError(
-            f"values has shape {values.shape} but must have two dimensions; pass a single feature "
-            "as values.reshape(-1, 1), or a pandas Series as values.to_frame()."
+            f"{parameter} has shape {values.shape} but must have two dimensions; pass a single "
+            f"feature as {parameter}.reshape(-1, 1), or a pandas Series as {parameter}.to_frame()."
         )
     if values.ndim != 2 or values.shape[0] != n_samples or values.shape[1] == 0:
         raise ValueError(
-            f"values has shape {values.shape} but must be (n_samples, n_features) with "
+            f"{parameter} has shape {values.shape} but must be (n_samples, n_features) with "
             f"n_samples={n_samples} and at least one feature; pass one row per sample on the tree, "
             "in the same order."
         )
@@ -65,15 +67,15 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
     size = max(largest, -float(np.fmin.reduce(entries, axis=None, initial=0)))
     if not np.isfinite(size):
         raise ValueError(
-            "values holds an infinite number, but every value must be finite or NaN (missing); "
-            "replace it, for instance by NaN."
+            f"{parameter} holds an infinite number, but every value must be finite or NaN "
+            "(missing); replace it, for instance by NaN."
         )
     if n_samples > 0:
-        check_not_huge(values, size, "values")
+        check_not_huge(values, size, parameter)
     names = list(range(values.shape[1])) if feature_names is None else list(feature_names)
     if len(names) != values.shape[1]:
         raise ValueError(
-            f"feature_names has {len(names)} names, but values has {values.shape[1]} columns; "
+            f"feature_names has {len(names)} names, but {parameter} has {values.shape[1]} columns; "
             "pass one name per column."
         )
     if len(set(names)) < len(names):
@@ -85,7 +87,9 @@ def check_features(values: Any, feature_names: Any, n_samples: int) -> tuple[Mat
     return values, names
 
 
-def choose_features(names: list[Any], features: Any = None) -> list[int]:
+def choose_features(
+    names: list[Any], features: Any = None, parameter: str = "features"
+) -> list[int]:
     """Columns of features that are chosen by name, in the order of the choice; None: all.
 
     Examples
@@ -111,9 +115,9 @@ def choose_features(names: list[Any], features: Any = None) -> list[int]:
                 if alike
                 else f"there are {listed(map(repr, names))}."
             )
-            raise ValueError(f"features names {name!r}, which is no feature; {told}")
+            raise ValueError(f"{parameter} names {name!r}, which is no feature; {told}")
     if not chosen:
-        raise ValueError("features is empty; name at least one, or leave features out.")
+        raise ValueError(f"{parameter} is empty; name at least one, or leave {parameter} out.")
     return [column[name] for name in dict.fromkeys(chosen)]
 
 

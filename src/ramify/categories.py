@@ -1,0 +1,115 @@
+"""Values as categories: their names, their order, their numbers."""
+
+import re
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ._typing import Ints
+from .preparation.covariates import as_text, is_missing
+
+
+def are_numbers(values: Any) -> bool:
+    """Whether all values of an array are numbers or missing; truth values are no numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.categories import are_numbers
+    >>> are_numbers(np.array([1, None], dtype=object)), are_numbers(np.array([True, False]))
+    (True, False)
+    """
+    if values.dtype.kind != "O":
+        return values.dtype.kind in "iuf"
+    known = values[~is_missing(values)]
+    return len(known) > 0 and all(
+        isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in known
+    )
+
+
+def numbered(values: Any, declared: Any = None) -> tuple[Ints, list[str]]:
+    """The number of each value's category, −1 if it is missing, and the names of the categories.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+    declared : sequence or None, default=None
+        All categories in their order, if that is known; otherwise names that occur, in the order
+        in which people would put them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.categories import numbered
+    >>> numbered(np.array(["day 10", "day 2", None, "day 2"], dtype=object))
+    (array([ 1,  0, -1,  0]), ['day 2', 'day 10'])
+    """
+    missing = is_missing(values)
+    texts = as_texts(values[~missing].tolist())
+    if declared is None:
+        labels = sorted(set(texts), key=natural)
+    else:
+        labels = list(dict.fromkeys(map(str, declared)))
+    number = {label: code for code, label in enumerate(labels)}
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~missing] = [number[text] for text in texts]
+    return codes, labels
+
+
+def as_texts(values: list[Any]) -> list[str]:
+    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals.
+
+    Examples
+    --------
+    >>> from ramify.categories import as_texts
+    >>> as_texts([1.0, "a", None])
+    ['1', 'a', 'None']
+    """
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return values
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        names = {value: as_text(value) for value in set(values)}  # few of many
+        return [names[value] for value in values]
+    return [as_text(value) for value in values]
+
+
+def declared_categories(values: Any) -> Any:
+    """Those of a categorical of pandas, or of an enumeration of polars, in their order."""
+    declared = getattr(getattr(values, "dtype", None), "categories", None)
+    return declared if hasattr(declared, "__len__") else None
+
+
+def natural(text: str) -> list[Any]:
+    """A key that sorts text with numbers in it as people do.
+
+    Examples
+    --------
+    >>> from ramify.categories import natural
+    >>> sorted(["day 10", "day 2"], key=natural)
+    ['day 2', 'day 10']
+    """
+    return [
+        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", text)
+        if part
+    ]
+
+
+def largest(codes: Ints, labels: list[str], n_kept: int) -> tuple[Ints, list[str]]:
+    """The largest categories in their order, and one more for all the others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.categories import largest
+    >>> largest(np.array([0, 1, 2, 2, -1]), ["a", "b", "c"], 1)
+    (array([ 1,  1,  0,  0, -1]), ['c', 'other: 2 categories'])
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=len(labels))
+    kept = np.sort(np.argsort(-counts, kind="stable")[:n_kept])
+    new = np.full(len(labels) + 1, n_kept)
+    new[kept] = np.arange(n_kept)
+    new[-1] = -1  # where missing values look
+    return new[codes], [labels[k] for k in kept] + [f"other: {len(labels) - n_kept} categories"]

@@ -1,0 +1,187 @@
+"""Columns that a page can colour by: what is known of the samples, as numbers or categories."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._compat import import_extra, import_pandas
+from .._typing import Floats, Ints
+from ..categories import are_numbers, declared_categories, numbered
+from ..preparation.covariates import is_missing
+from ..trajectory.checks import check_order
+from .arrays import whole_or_single
+
+# The value that stands for a missing category, by the type of the numbers.
+MISSING = {"u1": 2**8 - 1, "u2": 2**16 - 1, "i4": -1}
+
+
+class Column(NamedTuple):
+    """One value for each sample: a number, or the number of a category.
+
+    Attributes
+    ----------
+    name, group : str
+        Groups are "annotation", "feature" and "computed".
+    values : array of shape (n_samples,)
+        NaN is a missing number, −1 a missing category.
+    labels : list of str, or None for numbers
+    unit : str
+    """
+
+    name: str
+    group: str
+    values: Floats
+    labels: list[str] | None = None
+    unit: str = ""
+
+
+def column_state(column: Column) -> dict[str, Any]:
+    """A column as a page holds it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.report.columns import Column, column_state
+    >>> column_state(Column("sex", "annotation", np.array([0, -1]), ["f", "m"]))["codes"]
+    array([  0, 255], dtype=uint8)
+    """
+    state: dict[str, Any] = {"name": column.name, "group": column.group}
+    if column.labels is None:
+        values = whole_or_single(column.values)
+        return state | {"kind": "number", "unit": column.unit, "values": values}
+    return state | {"kind": "category", "labels": column.labels, "codes": small_codes(column)}
+
+
+def small_codes(column: Column) -> Ints:
+    """The numbers of the categories in the smallest type that holds them."""
+    n_labels = len(column.labels or ())
+    name = "u1" if n_labels <= MISSING["u1"] else "u2" if n_labels <= MISSING["u2"] else "i4"
+    return np.where(column.values < 0, MISSING[name], column.values).astype(name)
+
+
+def annotation_columns(annotations: Any, names: Any) -> tuple[list[Column], list[str]]:
+    """The columns of a table about the samples, and what there is to say about them.
+
+    Parameters
+    ----------
+    annotations : DataFrame, Series, dict of columns or None
+        One row for each sample, in their order; an index with their names has to agree.
+    names : array of shape (n_samples,)
+        The names of the samples.
+
+    Returns
+    -------
+    columns : list of Column
+    notes : list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from ramify.report.columns import annotation_columns
+    >>> table = pd.DataFrame({"stage": ["II", "I"], "visit": pd.to_datetime(["2020-03-01", None])})
+    >>> [stage, visit], _ = annotation_columns(table, np.array(["P1", "P2"]))
+    >>> stage.labels, stage.values, visit.unit
+    (['I', 'II'], array([1, 0]), 'days since 2020-03-01')
+    """
+    if annotations is None:
+        return [], []
+    frame = as_frame(annotations)
+    if len(frame) != len(names):
+        raise ValueError(
+            f"annotations has {len(frame)} rows, but there are {len(names)} samples; pass one row "
+            "for each, in their order."
+        )
+    check_order(frame, names, "annotations")
+    found, notes = [], []
+    for k, name in enumerate(unique_names(list(frame.columns))):
+        column = annotation_column(name, frame.iloc[:, k])
+        if column.labels is None and np.isinf(column.values).any():
+            n_infinite = int(np.isinf(column.values).sum())
+            notes.append(f"{n_infinite:,} infinite values of {name!r} are shown as missing.")
+            column = column._replace(
+                values=np.where(np.isinf(column.values), np.nan, column.values)
+            )
+        found.append(column)
+    return found, notes
+
+
+def as_frame(annotations: Any) -> Any:
+    """A table of pandas, also of one column, a dict, or a table of polars."""
+    pandas = import_pandas()
+    if type(annotations).__module__.partition(".")[0] == "polars":
+        import_extra("pyarrow", "a polars DataFrame", "cli")
+        annotations = annotations.to_pandas()
+    if isinstance(annotations, pandas.Series):
+        return annotations.to_frame()
+    if isinstance(annotations, pandas.DataFrame):
+        return annotations
+    if isinstance(annotations, dict):
+        return pandas.DataFrame(annotations)
+    raise TypeError(
+        f"annotations is a {type(annotations).__name__}, but must be a DataFrame, a Series or a "
+        "dict of columns, whose columns have names; pass pandas.DataFrame(annotations, columns=…)."
+    )
+
+
+def unique_names(names: Sequence[Any]) -> list[str]:
+    """Names as text, those that are there already with a number.
+
+    Examples
+    --------
+    >>> from ramify.report.columns import unique_names
+    >>> unique_names(["age", 1, "1", "age"])
+    ['age', '1', '1 (2)', 'age (2)']
+    """
+    texts, taken = [str(name) for name in names], set[str]()
+    seen, found = Counter[str](), []
+    for text in texts:
+        seen[text] += 1
+        name = text if seen[text] == 1 else f"{text} ({seen[text]})"
+        while name in taken:
+            seen[text] += 1
+            name = f"{text} ({seen[text]})"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+def annotation_column(name: str, series: Any) -> Column:
+    """A column by its type: numbers, dates and durations in days, and all others as categories."""
+    declared = declared_categories(series)
+    if declared is not None:
+        texts = np.array([*map(str, declared), None], dtype=object)
+        codes, labels = numbered(texts[series.cat.codes.to_numpy()], declared)
+        return Column(name, "annotation", codes, labels)
+    days, unit = as_days(series)
+    if days is not None:
+        return Column(name, "annotation", days, unit=unit)
+    values = series.to_numpy()
+    if are_numbers(values):
+        numbers = np.where(is_missing(values), np.nan, values).astype(np.float64)
+        return Column(name, "annotation", numbers)
+    if values.dtype.kind not in "bOU":
+        values = values.astype(object)
+    codes, labels = numbered(values)
+    return Column(name, "annotation", codes, labels)
+
+
+def as_days(series: Any) -> tuple[Floats | None, str]:
+    """Dates as days since the first, durations as days, with their unit; None for all else."""
+    pandas = import_pandas()
+    kind = pandas.api.types.infer_dtype(series, skipna=True)
+    day = pandas.Timedelta(days=1)
+    if kind in {"timedelta", "timedelta64"}:
+        return (pandas.to_timedelta(series) / day).to_numpy(np.float64), "days"
+    if kind not in {"date", "datetime", "datetime64"}:
+        return None, ""
+    try:
+        dates = pandas.to_datetime(series, utc=True).dt.tz_localize(None)
+    except (ValueError, TypeError):  # beyond the years that pandas knows
+        return None, ""
+    if dates.isna().all():
+        return None, ""
+    first = dates.min().normalize()
+    return ((dates - first) / day).to_numpy(np.float64), f"days since {first.date().isoformat()}"
