@@ -112,6 +112,20 @@ def cohort(tmp_path, monkeypatch):
         da.from_array(data.X, chunks=(50, 4)).to_zarr(name)
 
 
+def test_reports_on_their_page_can_be_made(cohort, capsys):
+    text = (ROOT / "docs/report.md").read_text("utf-8")
+    fit = ["fit", "patients.csv", "-o", "out", "--impute", "median", "--exclude", "outcome"]
+    assert main(fit) == 0
+    for given in commands(text):
+        assert given[:2] == ["report", "out"]
+        assert main(given) == 0, given
+    assert capsys.readouterr().err == ""
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], names)
+    assert names["html"].startswith("<!doctype html>")
+    assert {"cohort.html", "iris.html"} <= {path.name for path in Path.cwd().iterdir()}
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/command-line.md"])
 def test_commands_on_the_page_run(page, cohort, capsys):
     found = commands((ROOT / page).read_text("utf-8"))

@@ -23,6 +23,8 @@ from .texts import (
     INFO_EXAMPLES,
     PLOT,
     PLOT_EXAMPLES,
+    REPORT,
+    REPORT_EXAMPLES,
     REPRODUCE,
     REPRODUCE_EXAMPLES,
     SCORE,
@@ -109,6 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     for name, add, call, help, description, examples in (
         ("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
         ("transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES),
+        ("report", add_report, "OUT", "an interactive page", REPORT, REPORT_EXAMPLES),
         ("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
         ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
         ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
@@ -163,6 +166,9 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         default="both",
         help="picture to draw (default: %(default)s)",
     )
+    results.add_argument(
+        "--no-report", dest="report", action="store_false", help="leave report.html out"
+    )
     parameters = add_parameters(parser)
     parameters.add_argument(
         "--resume",
@@ -186,6 +192,31 @@ def add_transform(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--use-rep", metavar="KEY", help=argparse.SUPPRESS)
     parser.add_argument("--layer", metavar="KEY", help=argparse.SUPPRESS)
     add_scheduler(parser)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Options of `ramify report`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--color",
+        metavar="COLUMN",
+        help="column to colour by at first; also pseudotime and branch (default: as in the fit)",
+    )
+    parser.add_argument(
+        "--feature",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help="columns of numbers to have in the page besides the features that change most",
+    )
+    parser.add_argument("--title", metavar="TEXT", help="of the page (default: name of the input)")
+    parser.add_argument("--root", metavar="ROOT", help="start at another root (see ramify fit)")
+    add_root_at(parser)
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", help="ending in .html (default: report.html in OUT)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
 
 
 def add_plot(parser: argparse.ArgumentParser) -> None:

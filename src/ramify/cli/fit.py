@@ -20,23 +20,20 @@ from ..estimators._checkpoints import Checkpoint
 from ..estimators._chunked import MAX_FEATURES
 from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
-from ..io._table import check_path
+from ..io._table import check_path, is_lazy
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
 from ..trajectory import Trajectory
-from ..workflow import Workflow, column, frame_of, learn_workflow
+from ..workflow import Workflow, column, frame_of, learn_workflow, rows_of_table
 from .arguments import PARAMETERS
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure, Usage
-from .pictures import COMPUTED, colored_panels, save_figure
-from .results import MODEL, RUN, check_out, new_folder, write_frame, write_json
+from .pages import write_page
+from .pictures import COMPUTED, colored_panels, default_colors, save_figure
+from .results import MODEL, REPORT, RUN, check_out, new_folder, write_frame, write_json
 from .roots import parse_node, parse_root
 
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
-# More categories than this are rather names than groups.
-MAX_CATEGORIES = 12
-# What pandas calls columns that may be groups; dates and lists are none.
-GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
 AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
@@ -221,15 +218,16 @@ def fit(
             write_frame(frame, folder / files[name])
         made.save(folder / MODEL)
         files["model"] = MODEL
+        about = tables["embedding"][columns["annotations"]]
+        colors = options.color or default_colors(made.is_rooted, about)
         if options.figure != "none":
             endings = ("png", "svg") if options.figure == "both" else (options.figure,)
-            colors = options.color or default_colors(made, columns["annotations"], table)
             # One component gives no plane to draw in, but a tree.
             draw = plot_embedding if len(columns["embedding"]) > 1 else plot_layout
             figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
             files["figure"] = [f"figure.{ending}" for ending in endings]
             save_figure(figure, [folder / name for name in files["figure"]])
-        console.stage(None)
+        console.stage("report" if options.report else None)
         facts = record(made, table, options, console)
         if work is not None:
             chunks = list(table.X.chunks[0])
@@ -238,8 +236,35 @@ def fit(
         facts["started"] = started.isoformat(timespec="seconds")
         facts["input"]["sha256"] = digest
         facts["columns"], facts["files"] = columns, files
+        if options.report and add_report(folder, made, table, facts, about, colors[0]):
+            files["report"] = REPORT
+        console.stage(None)
+        facts |= told_by(console)
         write_json(facts, folder / RUN)
     return facts
+
+
+def add_report(
+    folder: Path, made: Workflow, table: Table, facts: dict[str, Any], about: Any, color: str
+) -> bool:
+    """Write the interactive page, if that can be done: a fit is never lost for it."""
+    given, notes = None, []
+    if is_lazy(table.X):
+        notes = ["Features are not in this page: the table was read chunk by chunk (--scheduler)."]
+    else:
+        kept = import_pandas().Index(table.samples).isin(about.index)
+        given = table if kept.all() else rows_of_table(table, kept)
+    try:
+        write_page(folder / REPORT, made, facts, about, given, color=color, notes=notes)
+    except Exception as error:  # whatever it is, the results are there
+        warnings.warn(
+            f"the report could not be made ({type(error).__name__}: {' '.join(str(error).split())})"
+            f"; all other results are complete, and ramify report {facts['command']['out']} tries "
+            "again.",
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def warn_of_other_roots(path: Trajectory) -> None:
@@ -331,18 +356,6 @@ def unused(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def default_colors(made: Workflow, annotations: Sequence[str], table: Table) -> list[str]:
-    """What to colour by when nobody said: time, or the first annotation with few categories."""
-    if made.is_rooted:
-        return ["pseudotime", "branch"]
-    kind_of = import_pandas().api.types.infer_dtype
-    for name in annotations:
-        values = table.annotations[name]
-        if kind_of(values) in GROUPS and 2 <= values.nunique() <= MAX_CATEGORIES:
-            return [name]
-    return ["branch"]
-
-
 def record(
     made: Workflow, table: Table, options: argparse.Namespace, console: Console
 ) -> dict[str, Any]:
@@ -390,6 +403,13 @@ def record(
             "branches": branches,
         },
         "root": options.root,
+        **told_by(console),
+    }
+
+
+def told_by(console: Console) -> dict[str, Any]:
+    """Warnings so far, and the seconds of each stage that has ended."""
+    return {
         "warnings": list(console.messages),
         "seconds": {name: round(value, 3) for name, value in console.seconds.items()},
     }

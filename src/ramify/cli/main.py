@@ -11,7 +11,17 @@ from .arguments import build_parser
 from .console import Console, Failure, Usage
 
 # Each is run by the module of its name, imported then, so that help comes at once.
-COMMANDS = ("fit", "transform", "plot", "score", "info", "demo", "reproduce", "completion")
+COMMANDS = (
+    "fit",
+    "transform",
+    "report",
+    "plot",
+    "score",
+    "info",
+    "demo",
+    "reproduce",
+    "completion",
+)
 # `kill` and a closed terminal end a command as Ctrl-C does, unless nohup or the shell forbid it.
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 

@@ -8,6 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
+from .._compat import import_pandas
 from ..io import replacing_bytes
 from ..trajectory import Trajectory
 
@@ -15,6 +16,29 @@ PANEL = (6.5, 5.0)
 DPI = 150
 # What can be coloured by without being a column; a column of that name is not what is meant.
 COMPUTED = ("pseudotime", "branch")
+# More categories than this are rather names than groups.
+MAX_CATEGORIES = 12
+# What pandas calls columns that may be groups; dates and lists are none.
+GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
+
+
+def default_colors(is_rooted: bool, annotations: Any) -> list[str]:
+    """What to colour by when nobody said: time, or the first annotation with few categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ramify.cli.pictures import default_colors
+    >>> default_colors(False, pd.DataFrame({"note": ["a", "a"], "sex": ["f", "m"]}))
+    ['sex']
+    """
+    if is_rooted:
+        return ["pseudotime", "branch"]
+    kind_of = import_pandas().api.types.infer_dtype
+    for name, values in annotations.items():
+        if kind_of(values) in GROUPS and 2 <= values.nunique() <= MAX_CATEGORIES:
+            return [name]
+    return ["branch"]
 
 
 def colored_panels(

@@ -5,13 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from .._compat import import_pandas
 from .._messages import listed
-from .._typing import Matrix
-from ..io import Table, file_hash, read_table
 from ..plotting import (
     plot_adjacency,
     plot_branch_graph,
@@ -23,11 +19,12 @@ from ..plotting import (
     plot_uncertainty,
 )
 from ..trajectory import Trajectory
-from ..workflow import Workflow, column, columns, rows_of_table, start_of
+from ..workflow import Workflow
 from .console import Console, Failure, Usage
+from .inputs import feature_values, input_table
 from .pictures import COMPUTED, PANEL, colored_panels, save_figure
 from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
-from .roots import parse_root
+from .roots import rooted
 
 # Features to draw when none are named: those that change most along the tree.
 LEAST_DPI, MOST_DPI = 10, 2400
@@ -52,28 +49,6 @@ def run(options: argparse.Namespace, console: Console) -> None:
     figure = draw(options, result, made, path)
     save_figure(figure, [out], options.dpi)
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
-
-
-def rooted(made: Workflow, result: Result, text: str | None, at: str) -> Trajectory:
-    """The trajectory, from another root if one is given."""
-    root = parse_root(text, at, result.annotations)
-    if root is None:
-        return made.trajectory
-    if "sample" in root:
-        if root["sample"] not in result.samples.index:
-            raise Failure(
-                f"--root sample={root['sample']} is no sample; they are "
-                f"{listed(result.samples.index)}."
-            )
-        return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
-    table = Table(
-        X=result.samples[result.components].to_numpy(),
-        features=result.components,
-        samples=result.samples.index.tolist(),
-        annotations=result.samples[result.annotations],
-        source=str(result.folder),
-    )
-    return made.trajectory.rooted(**start_of(table, root))
 
 
 def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory) -> Any:
@@ -109,11 +84,12 @@ def draw_features(
     options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory
 ) -> Any:
     """Features along the tree: those that were named, or those that change most."""
-    values, names = feature_values(result, made, options.feature)
+    table = input_table(result, made)
+    values, names = feature_values(table, made, options.feature)
     if not options.feature:
         tests = path.associated_features(values, feature_names=names)
         names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]
-        values, names = feature_values(result, made, names)
+        values, names = feature_values(table, made, names)
     width, height = PANEL
     if options.kind == "heatmap":
         figure = Figure(figsize=PANEL, layout="constrained")
@@ -124,30 +100,3 @@ def draw_features(
     for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
         plot_trends(path, values[:, [k]], feature_names=[name], ax=ax)
     return figure
-
-
-def feature_values(result: Result, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
-    """Features, or other columns of numbers, as in the input if that is still the same."""
-    source = Path(result.run["input"]["path"])
-    if result.run.get("scheduler"):
-        raise Failure(
-            f"{source} was read chunk by chunk (--scheduler), but features along the tree are "
-            "drawn of a table in memory; fit it, or a part of it, without --scheduler."
-        )
-    if not source.exists():
-        raise Failure(
-            f"the input {source} is not there to read features from; run ramify plot where ramify "
-            "fit was run."
-        )
-    if file_hash(source) != result.run["input"]["sha256"]:
-        raise Failure(f"the input {source} has changed since the fit; run ramify fit again.")
-    table = read_table(source, **made.reading)
-    kept = import_pandas().Index(table.samples).isin(result.samples.index)
-    table = rows_of_table(table, kept)
-    if not names:
-        return columns(table, made.features), made.features
-    found = [column(table, name) for name in names]
-    for values in found:
-        if values.dtype.kind not in "biuf":
-            raise Failure(f"--feature {values.name!r} is no column of numbers; name another one.")
-    return np.column_stack([values.to_numpy(float) for values in found]), names

@@ -16,6 +16,7 @@ from .console import Failure, Usage, as_json
 
 RUN = "run.json"
 MODEL = "model.ramify"
+REPORT = "report.html"
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 TABLES = ("embedding", "centers", "tree", "pseudotime", "branches", "milestones")
@@ -52,8 +53,8 @@ def check_out(out: Path, *, force: bool) -> None:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file in a result was made by `ramify fit` or `ramify plot`."""
-    if path.suffix in PICTURE_ENDINGS or path.name in {RUN, MODEL, ".DS_Store"}:
+    """Whether a file in a result was made by `ramify fit`, `ramify plot` or `ramify report`."""
+    if path.suffix in PICTURE_ENDINGS or path.name in {RUN, MODEL, REPORT, ".DS_Store"}:
         return path.is_file()
     return path.stem in TABLES and path.suffix in {".csv", ".parquet"}
 

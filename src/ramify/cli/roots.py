@@ -3,7 +3,12 @@
 from collections.abc import Collection
 from typing import Any
 
-from .console import Usage
+from .._messages import listed
+from ..io import Table
+from ..trajectory import Trajectory
+from ..workflow import Workflow, start_of
+from .console import Failure, Usage
+from .results import Result
 
 
 def parse_root(
@@ -42,3 +47,25 @@ def parse_root(
 def parse_node(text: str | None) -> Any:
     """A node by its number, or the name of a milestone."""
     return int(text) if text is not None and text.isdecimal() else text
+
+
+def rooted(made: Workflow, result: Result, text: str | None, at: str) -> Trajectory:
+    """The trajectory, from another root if one is given."""
+    root = parse_root(text, at, result.annotations)
+    if root is None:
+        return made.trajectory
+    if "sample" in root:
+        if root["sample"] not in result.samples.index:
+            raise Failure(
+                f"--root sample={root['sample']} is no sample; they are "
+                f"{listed(result.samples.index)}."
+            )
+        return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
+    table = Table(
+        X=result.samples[result.components].to_numpy(),
+        features=result.components,
+        samples=result.samples.index.tolist(),
+        annotations=result.samples[result.annotations],
+        source=str(result.folder),
+    )
+    return made.trajectory.rooted(**start_of(table, root))

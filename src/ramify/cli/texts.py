@@ -15,8 +15,8 @@ example. Tables: CSV, TSV (also .gz), Parquet, NPY, NPZ, Matrix Market (10x fold
 FIT = """\
 Read a table, prepare it, learn an embedding and its graph, and write all results into one folder:
 embedding, centers, tree (with a root also pseudotime, branches and milestones) as tables, the
-model for `ramify transform`, a picture, and run.json with versions, parameters, seed, input hash,
-times and objective.
+model for `ramify transform`, a picture, an interactive page (report.html), and run.json with
+versions, parameters, seed, input hash, times and objective.
 
 Numeric columns are features. All others are annotations: they are kept, can be coloured by, and can
 tell where the root is.
@@ -47,6 +47,17 @@ examples:
   ramify transform out new.csv                    (to the screen, as CSV)
   ramify transform out/model.ramify new.parquet -o placed.csv
   ramify transform out new.zarr -o placed.parquet --scheduler local
+"""
+REPORT = """\
+Write an interactive page of a result of `ramify fit`: one HTML file that any browser opens, without
+a network or anything else. `ramify fit` writes it, too; here it is made anew, with another root,
+colour or title, or with more features (these are read from the input of the fit, if it has not
+changed). The page holds the values that it shows: mail it only to those who may see them.
+"""
+REPORT_EXAMPLES = """\
+examples:
+  ramify report out --root T2 --color pseudotime
+  ramify report out --feature age --feature bmi -o cohort.html --title "The cohort of 2024"
 """
 PLOT = """\
 Draw a result of `ramify fit`: the embedding with its graph, the tree laid out flat, branches as a

@@ -1,0 +1,64 @@
+"""`ramify report`: an interactive page of a result."""
+
+import argparse
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from .._messages import listed
+from ..io import Table
+from ..workflow import Workflow
+from .console import Console, Failure
+from .inputs import input_table
+from .pages import without_features, write_page
+from .pictures import COMPUTED, default_colors
+from .results import REPORT, Result, check_file, load_workflow, read_result
+from .roots import rooted
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Write the page."""
+    result = read_result(options.result)
+    out = Path(options.out) if options.out else result.folder / REPORT
+    check_file(out, (".html",), force=options.force or options.out is None)
+    made = load_workflow(result.folder)
+    path = rooted(made, result, options.root, options.root_at)
+    made = replace(made, trajectory=path, is_rooted=made.is_rooted or options.root is not None)
+    annotations = result.samples[result.annotations]
+    table, notes = read_input(result, made, options.feature)
+    write_page(
+        out,
+        made,
+        result.run | ({} if options.root is None else {"root": options.root}),
+        annotations,
+        table,
+        color=color_of(options.color, made, result, annotations),
+        show=options.feature,
+        title=options.title,
+        notes=notes,
+    )
+    facts = {"out": str(out), "bytes": out.stat().st_size, "features": table is not None}
+    console.result(facts, f"report written in {out}")
+
+
+def read_input(result: Result, made: Workflow, wanted: list[str]) -> tuple[Table | None, list[str]]:
+    """The input, or why the page has no features; if some were asked for, that is an error."""
+    try:
+        return input_table(result, made), []
+    except Failure as error:
+        if wanted:
+            raise
+        warnings.warn(f"the report is without features: {error}", stacklevel=2)
+        return None, [without_features(error, result.run)]
+
+
+def color_of(color: str | None, made: Workflow, result: Result, annotations: Any) -> str:
+    """The colour that is asked for, or that of the fit."""
+    if color is None:
+        given = result.run.get("command", {}).get("color") or []
+        return str((given or default_colors(made.is_rooted, annotations))[0])
+    if color not in {*COMPUTED, *annotations.columns, *made.features}:
+        known = [*COMPUTED, *annotations.columns, *made.features]
+        raise Failure(f"--color {color!r} is no column of the result; it has {listed(known)}.")
+    return color
