@@ -3,14 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+# The JavaScript of the report: needed to change it, not to use it.
+NPM := $(shell command -v npm)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures web lint-web test-web clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
-	@echo "make test         run every test"
+	@echo "make test         run every test; those of the page need Chromium and Node, and say so"
 	@echo "make lint         check style and types"
+	@echo "make web          build the report's JavaScript into src/ramify/report/static (needs Node)"
 	@echo "make setup        make .venv with every extra and the developers' tools"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
@@ -22,6 +25,8 @@ help:
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
 	@echo "make bench-trajectories  trees found against the true ones, beside other programs (half an hour)"
 	@echo "make bench-dask   time, memory and traffic on Dask (half an hour), into docs/scaling.md"
+	@echo "make report-pictures  the README's pictures of the report (needs Chromium)"
+	@echo "make bench-report  frame times, size and time of the report (minutes), into docs/report.md"
 	@echo "make clean        remove everything that make made"
 
 # The package with what the demo needs; editable, so that it is installed once.
@@ -54,6 +59,29 @@ setup: $(VENV)/setup.stamp
 
 test: $(VENV)/setup.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
+ifdef NPM
+	$(MAKE) test-web
+else
+	@echo "The JavaScript's unit tests were not run: npm is not there; install Node 20 or later."
+endif
+
+web/node_modules/.stamp: web/package-lock.json
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+web: web/node_modules/.stamp
+	cd web && npm run --silent build
+
+# The report's pictures in docs/images, of the demo's page in a browser.
+report-pictures: $(VENV)/setup.stamp
+	$(BIN)/python -m tests.browser.pictures
+
+# Style, and whether the files that are shipped are what the sources give.
+lint-web: web/node_modules/.stamp
+	cd web && npm run --silent lint && npm run --silent check
+
+test-web: web/node_modules/.stamp
+	cd web && npm run --silent test
 
 # What the compiler is given, run as plain Python: coverage and error messages see inside.
 test-uncompiled: $(VENV)/setup.stamp
@@ -66,6 +94,11 @@ lint: $(VENV)/setup.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+ifdef NPM
+	$(MAKE) lint-web
+else
+	@echo "The JavaScript was not checked: npm is not there; install Node 20 or later."
+endif
 
 format: $(VENV)/setup.stamp
 	$(BIN)/ruff check --fix
@@ -103,5 +136,8 @@ bench-dask: $(VENV)/setup.stamp
 	$(BIN)/python benchmarks/dask_scaling.py
 	$(BIN)/python benchmarks/landmarks.py
 
+bench-report: $(BENCH)/bench.stamp
+	$(BENCH)/bin/python benchmarks/report.py
+
 clean:
-	rm -rf $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo ramify-reproduction ramify-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo ramify-reproduction ramify-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

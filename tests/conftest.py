@@ -9,12 +9,20 @@ import pytest
 from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
+from .browser.finding import MISSING, find_browser
+
 settings.register_profile("ramify", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("ramify")
 
 # A shell lets what it runs in the background ignore Ctrl-C, and what is run by that, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Whoever has no browser is told what was not tested."""
+    if find_browser() is None:
+        terminalreporter.write_line(f"The tests of the report's page were skipped: {MISSING}.")
 
 
 @pytest.fixture
