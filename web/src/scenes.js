@@ -130,25 +130,35 @@ function axisNames(app, theme, dims, project) {
 /** Discs at nodes, names at milestones, a ring at the roots. */
 function nodeMarks(app, theme, ids, at, project, size = 3.2) {
   const shapes = [];
-  const isRoot = new Set(app.tree.roots);
   for (const node of ids) {
     const [x, y] = project(...at(node));
     const r = ids.length > MOST_NODES ? 2 : size;
     shapes.push({ kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 });
   }
-  const named = app.tree.milestones.slice(0, MOST_NAMES);
-  for (const milestone of app.tree.milestones.filter((m) => m.isRoot || named.includes(m))) {
+  const { milestones } = app.tree;
+  const order = [...milestones.filter((m) => m.isRoot), ...milestones.filter((m) => !m.isRoot)];
+  const taken = [];
+  for (const milestone of order.slice(0, MOST_NAMES)) {
     const [x, y] = project(...at(milestone.node));
-    if (isRoot.has(milestone.node)) {
+    if (milestone.isRoot) {
       shapes.push({ kind: "disc", x, y, r: 8, stroke: theme.accent, width: 3 });
     }
     shapes.push({ kind: "disc", x, y, r: 4.2, fill: theme.line, stroke: theme.ground, width: 1.2 });
-    const words = isRoot.has(milestone.node) ? `${milestone.name} (root)` : milestone.name;
+    const words = milestone.isRoot ? `${milestone.name} (root)` : milestone.name;
+    const box = [x + 9, y - 18, x + 9 + 8 * words.length, y - 5];
+    // Of names that would lie on one another, the more important one is read.
+    if (taken.some((other) => overlap(other, box))) continue;
+    taken.push(box);
     shapes.push({
       kind: "text", x: x + 9, y: y - 7, text: words, size: 12.5, bold: true, fill: theme.ink, halo: theme.ground,
     });
   }
   return shapes;
+}
+
+/** Whether two boxes [left, top, right, bottom] share a place. */
+function overlap(a, b) {
+  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }
 
 /** Stars at new samples. */
