@@ -15,8 +15,8 @@ from .columns import Column
 MAX_POINTS = 50_000
 # About so many bins at most.
 MAX_BINS = 30_000
-# The first cells are this part of the picture; they are doubled until there are few enough bins.
-FINEST = 1 / 1024
+# The first cells are this part of the picture; they grow until there are few enough bins.
+FINEST, GROWTH = 1 / 1024, 1.25
 # The names of all samples, and the bin of each, are in the page up to this many.
 MAX_IDS = 500_000
 # Categories that are counted in each bin.
@@ -95,7 +95,7 @@ def bins_of(path: Trajectory, dims: int) -> Bins | None:
         _, of, count = np.unique(key, return_inverse=True, return_counts=True)
         if len(count) <= MAX_BINS or cell > extent:
             return Bins(of.ravel(), count, cell)
-        cell *= 2
+        cell *= GROWTH
 
 
 def stretches(found: Branches) -> Ints:
