@@ -132,7 +132,11 @@ function chartShapes(app, column, width, height, theme) {
       y: TOP - 4,
       width: width - LEFT - 8,
       height: height - FOOT - TOP + 4,
-      shapes: [...samples(app, column, x, y, theme), ...curveShapes(app, column, x, y)],
+      shapes: [
+        ...samples(app, column, x, y, theme),
+        ...curveShapes(app, column, x, y),
+        ...curveNames(app, column, x, y, theme),
+      ],
     },
   ];
 }
@@ -195,4 +199,25 @@ function curveShapes(app, column, x, y) {
     lines.push({ kind: "polyline", xy, stroke: color, width: 2.8 });
   }
   return [...bands, ...lines];
+}
+
+/** The name of its branch above the middle of each curve, where no other name is. */
+function curveNames(app, column, x, y, theme) {
+  const taken = [];
+  const shapes = [];
+  for (const { branch, time, mean } of trendCurves(app, column)) {
+    const k = Math.floor(time.length / 2);
+    const text = app.tree.branches[branch].name;
+    const half = 3.6 * text.length;
+    const at = Math.min(Math.max(x(time[k]), x(0) + half + 2), x(app.latest) - half);
+    const above = y(mean[k]) - 8;
+    const isFree = taken.every(([left, right, height]) => {
+      return at - half > right || at + half < left || Math.abs(above - height) > 13;
+    });
+    if (!isFree) continue;
+    taken.push([at - half, at + half, above]);
+    const look = { size: 11.5, bold: true, fill: theme.ink, halo: theme.ground, anchor: "middle" };
+    shapes.push({ kind: "text", x: at, y: Math.max(above, TOP + 8), text, ...look });
+  }
+  return shapes;
 }
