@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
-# The JavaScript of the report: needed to change it, not to use it.
-NPM := $(shell command -v npm)
+# For the JavaScript of the report: needed to change it, not to use it. Older ones count as none.
+NPM := $(shell node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2> /dev/null && command -v npm)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures web lint-web test-web clean
@@ -62,7 +62,7 @@ test: $(VENV)/setup.stamp
 ifdef NPM
 	$(MAKE) test-web
 else
-	@echo "The JavaScript's unit tests were not run: npm is not there; install Node 20 or later."
+	@echo "The JavaScript's unit tests were not run: Node 20 or later is not there, with npm; install it."
 endif
 
 web/node_modules/.stamp: web/package-lock.json
@@ -97,7 +97,7 @@ lint: $(VENV)/setup.stamp
 ifdef NPM
 	$(MAKE) lint-web
 else
-	@echo "The JavaScript was not checked: npm is not there; install Node 20 or later."
+	@echo "The JavaScript was not checked: Node 20 or later is not there, with npm; install it."
 endif
 
 format: $(VENV)/setup.stamp

@@ -16,8 +16,10 @@ from ramify.workflow import learn_workflow
 from .finding import FLAGS, MISSING, find_browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    # One for the tests of a file, no longer: as long as it is open, Playwright's event loop runs in
+    # this thread, and no other, such as Dask's, can be started.
     path = find_browser()
     if path is None:
         pytest.skip(MISSING)

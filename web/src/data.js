@@ -4,11 +4,12 @@ const MISSING = { Uint8Array: 255, Uint16Array: 65535 };
 
 /** Columns of the table, features and computed ones, each with a key; codes below 0 are missing. */
 export function tableColumns(state) {
+  const nRows = state.samples.edge.length;
   return state.columns.map((column, k) => {
     const shared = { ...column, key: `column:${k}`, unit: column.unit ?? "" };
     if (column.kind === "number") return shared;
     return column.counts
-      ? { ...shared, ...mostFrequent(column.counts, column.labels.length) }
+      ? { ...shared, ...mostFrequent(column.counts, column.labels.length, nRows) }
       : { ...shared, codes: signedCodes(column.codes) };
   });
 }
@@ -20,8 +21,7 @@ export function signedCodes(codes) {
 }
 
 /** Of each bin the most frequent label, and its share; −1 where all are missing. */
-export function mostFrequent(counts, nLabels) {
-  const n = nLabels ? counts.length / nLabels : 0;
+export function mostFrequent(counts, nLabels, n) {
   const codes = new Int32Array(n).fill(-1);
   const share = new Float32Array(n).fill(Number.NaN);
   for (let i = 0; i < n; i += 1) {

@@ -8,7 +8,7 @@ import { fill, h } from "./view/dom.js";
 async function start() {
   const root = document.getElementById("app");
   if (typeof DecompressionStream === "undefined") {
-    fail(root, "This page needs a browser from 2023 or later (Chrome 80, Firefox 113, Safari 16.4).");
+    fail(root, "This page needs a browser from 2023 or later, such as Firefox 113 or Safari 16.4.");
     return;
   }
   try {

@@ -12,14 +12,15 @@ test("missing codes of every width become −1", () => {
 });
 
 test("bins show their most frequent label and its share", () => {
-  const { codes, share } = mostFrequent(Uint32Array.of(1, 3, 0, 0, 2, 2), 2);
+  const { codes, share } = mostFrequent(Uint32Array.of(1, 3, 0, 0, 2, 2), 2, 3);
   assert.deepEqual([...codes], [1, -1, 0]);
   assert.deepEqual([share[0], Number.isNaN(share[1]), share[2]], [0.75, true, 0.5]);
+  assert.deepEqual([...mostFrequent(new Uint32Array(), 0, 2).codes], [-1, -1]);
 });
 
 test("the composition of bins counts every sample, not the most frequent label", () => {
   const counts = Uint32Array.of(1, 3, 2, 0);
-  const column = { labels: ["a", "b"], counts, ...mostFrequent(counts, 2) };
+  const column = { labels: ["a", "b"], counts, ...mostFrequent(counts, 2, 2) };
   assert.deepEqual(categoryCounts(column, [1, 1], [5, 2]), { counts: [3, 3], nMissing: 1 });
   assert.deepEqual(categoryCounts(column, [0, 1], [5, 2]), { counts: [2, 0], nMissing: 0 });
   const plain = { labels: ["a", "b"], codes: Int32Array.of(0, -1, 1) };
