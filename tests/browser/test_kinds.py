@@ -104,7 +104,7 @@ def test_hostile_text_stays_text_in_files_and_new_samples(open_page, hostile, tm
     page.get_by_role("button", name="Place on the tree").click()
     assert page.inner_text(".problem") != ""
     for view in ("Embedding", "Tree"):
-        page.locator("summary").click()
+        page.locator("summary", has_text="Export").click()
         with page.expect_download() as waiting:
             page.get_by_role("button", name=f"{view} as SVG").click()
         drawn = ElementTree.parse(waiting.value.path())
@@ -131,6 +131,7 @@ def many_samples(n, path):
     model = DDRTree(n_components=3, random_state=0, max_iter=20, tol=1e-3).fit(data.X)
     rng = np.random.default_rng(0)
     notes = pd.DataFrame({"site": rng.choice(["a", "b", "c"], n), "age": rng.uniform(20, 90, n)})
+    notes.loc[rng.random(n) < 0.3, "age"] = np.nan
     trajectory = Trajectory.from_estimator(model, names=[f"cell {k}" for k in range(n)])
     write_report(path, trajectory, features=data.X, annotations=notes, color="site")
     return path, trajectory, notes
@@ -179,6 +180,19 @@ def test_more_samples_are_drawn_as_bins_and_the_page_says_so(open_page, tmp_path
     shown = opened.page.inner_text("#panel-selection .bars")
     for label, count in notes["site"].value_counts().items():
         assert re.search(rf"{label}\s+{count:,}\s", shown)
+    # Where a number is missing for some, the others count, and the legend says how many lack it.
+    opened.page.get_by_label("Colour by").select_option(label="age")
+    n_missing = int(notes["age"].isna().sum())
+    assert f"missing\n{n_missing:,}" in opened.page.inner_text(".legend")
+    mean = opened.run(
+        """
+        const {values, known} = app.column(app.colorKey);
+        let [sum, n] = [0, 0];
+        values.forEach((v, i) => { if (known[i]) { sum += v * known[i]; n += known[i]; } });
+        return sum / n;
+        """
+    )
+    assert mean == pytest.approx(notes["age"].mean(), rel=1e-6)
     # The pseudotime of a bin is the mean of its samples', also from another root.
     for root in ("T1", "T2"):
         rooted = trajectory.rooted(node=root)
@@ -191,11 +205,15 @@ def test_more_samples_are_drawn_as_bins_and_the_page_says_so(open_page, tmp_path
             """
         )
         assert mean == pytest.approx(rooted.pseudotime_.mean(), rel=1e-5)
-    opened.page.get_by_role("tab", name="Selection").click()
     search = opened.page.get_by_label("Find a sample by its name")
     search.fill("cell 59999")
     search.press("Enter")
     assert len(opened.run("return app.selectedRows")) == 1
+    assert "cell 59999" in opened.page.inner_text("#panel-selection")
+    with opened.page.expect_download() as waiting:
+        opened.page.get_by_role("button", name="Selection as CSV").click()
+    header = waiting.value.path().read_text("utf-8").splitlines()[0]
+    assert "site (most frequent),site (share),age (mean)" in header
 
 
 # Other shapes of data
@@ -246,6 +264,28 @@ def test_a_page_without_features_model_or_notes_says_so(open_page, tmp_path):
     assert opened.page.inner_text("#panel-new").strip().endswith(".")
 
 
+def test_a_root_that_nobody_chose_is_called_so(open_page, tmp_path):
+    data = make_tree(100, 4, noise=0.05, random_state=0)  # simulated
+    model = DDRTree(random_state=0).fit(data.X)
+    for root, told in ((None, True), ("T2", False)):
+        model.to_html(tmp_path / "root.html", root=root)
+        opened = open_page(tmp_path / "root.html")
+        assert ("nobody has chosen it" in opened.page.inner_text(".bar-row")) is told
+
+
+def test_where_all_samples_are_nodes_no_distance_is_called_far(open_page, tmp_path):
+    data = make_tree(80, 4, noise=0.05, random_state=0)  # simulated
+    DRTree().fit(data.X).to_html(tmp_path / "drtree.html", X=data.X)
+    opened = open_page(tmp_path / "drtree.html")
+    opened.page.get_by_role("tab", name="New sample").click()
+    for _ in range(2):
+        opened.page.locator("textarea").fill(",".join(map(repr, map(float, data.X[0] + 0.1))))
+        opened.page.get_by_role("button", name="Place on the tree").click()
+    told = opened.page.inner_text("#panel-new")
+    assert "farther" not in told
+    assert {"new 1", "new 2"} <= set(told.splitlines())
+
+
 def test_spl_shows_its_posterior_as_uncertainty(open_page, tmp_path):
     data = make_tree(150, 4, noise=0.1, random_state=0)  # simulated
     model = SPL(gamma=10.0).fit(data.X)
@@ -279,7 +319,7 @@ def test_a_file_is_chosen_or_dropped(open_page, report, tumours, tmp_path):
             const data = new DataTransfer();
             data.items.add(new File([text], "new.csv", {type: "text/csv"}));
             const event = new DragEvent("drop", {dataTransfer: data, bubbles: true});
-            document.querySelector(".drop").dispatchEvent(event);
+            document.querySelector("[data-view=tree] .plot").dispatchEvent(event);
         }""",
         file.read_text(),
     )

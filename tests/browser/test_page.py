@@ -143,10 +143,35 @@ def test_the_root_can_be_chosen_by_keyboard(open_page, report):
     opened = open_page(report)
     control = opened.page.get_by_label("Root", exact=True)
     control.focus()
-    before = opened.run("return app.rootName")
-    opened.page.keyboard.press("ArrowDown")
-    assert opened.run("return app.rootName") != before
+    roots = [opened.run("return app.rootName")]
+    for _ in range(2):  # the focus stays where it is
+        opened.page.keyboard.press("ArrowDown")
+        roots.append(opened.run("return app.rootName"))
+    assert len(set(roots)) == 3
     assert "Root at" in opened.page.inner_text("[role=status]")
+
+
+def test_the_focus_stays_with_what_was_chosen(open_page, report):
+    opened = open_page(report)
+    for place in (".legend button", "#panel-branches table button"):
+        button = opened.page.locator(place).first
+        button.focus()
+        opened.page.keyboard.press("Enter")
+        assert opened.run("return app.selection !== null")
+        pressed = opened.page.evaluate("document.activeElement.ariaPressed")
+        assert pressed == "true"
+        opened.page.keyboard.press("Escape")  # wherever the focus is
+        assert opened.run("return app.selection") is None
+
+
+def test_equal_labels_of_two_columns_are_not_mixed_up(open_page, report):
+    opened = open_page(report)
+    opened.run("app.toggleCategory(app.columns.find((c) => c.name === 'site'), 0)")
+    chosen = opened.run("return app.selectedRows.length")
+    pressed = opened.page.locator(".legend [aria-pressed=true]").count()
+    assert pressed == 0  # the legend is that of the diagnosis
+    opened.page.locator(".legend button").first.click()
+    assert opened.run("return app.selectedRows.length") != chosen
 
 
 def test_branches_are_listed_with_sizes_composition_and_features(open_page, report, tumours):
@@ -226,6 +251,57 @@ def test_the_pointer_on_a_sample_tells_its_name_and_values(open_page, report, tu
     assert tip.startswith(f"P{alone:03}")
     assert diagnosis["diagnosis"].iloc[alone] in tip
     assert made.trajectory.branches_[alone] in tip
+    opened.page.mouse.click(*opened.row("embedding", alone))
+    assert opened.run("return app.selectedRows") == [alone]
+    opened.page.get_by_role("tab", name="Selection").click()
+    values = opened.page.inner_text("#panel-selection")
+    assert f"P{alone:03}" in values
+    assert "worst texture" in values
+
+
+@pytest.mark.parametrize("view", ["embedding", "tree"])
+def test_samples_at_nodes_can_be_pointed_at_too(open_page, report, view):
+    """But for those under the disc of a tip or fork, of which there are few."""
+    opened = open_page(report)
+    script = """
+        const plot = app.plots[given], m = plot.camera.matrix(...plot.size);
+        const {positions} = plot.scene;
+        let n = 0;
+        for (let i = 0; i < app.nRows; i += 1) {
+            const [x, y, z] = positions.subarray(3 * i, 3 * i + 3);
+            const {sample} = plot.under(m[0] * x + m[1] * y + m[2] * z + m[3],
+                                        m[4] * x + m[5] * y + m[6] * z + m[7]);
+            n += sample >= 0;
+        }
+        return n / app.nRows;
+    """
+    assert opened.run(script, view) > 0.9
+
+
+def test_the_pointer_on_a_node_tells_what_a_click_does(open_page, report, tumours):
+    opened = open_page(report)
+    fork = int(tumours[0].trajectory.milestones_.loc["F1", "node"])
+    opened.page.mouse.move(*opened.node("embedding", fork))
+    tip = opened.page.locator(".tip")
+    assert tip.is_visible()
+    assert tip.inner_text().startswith("F1")
+    assert "click to start time here" in tip.inner_text()
+
+
+def test_a_node_within_a_branch_is_clicked_with_the_tool_for_roots(open_page, report, tumours):
+    path = tumours[0].trajectory
+    plain = next(k for k in range(len(path.nodes_)) if k not in set(path.milestones_["node"]))
+    opened = open_page(report)
+    opened.page.get_by_role("radio", name="Set root").click()
+    opened.page.mouse.click(*opened.node("embedding", plain))
+    chosen = opened.run("return app.wanted")
+    rooted = path.rooted(node=chosen)
+    assert np.linalg.norm(path.nodes_[chosen[0]] - path.nodes_[plain]) < 0.2
+    time = np.array(opened.run("return [...app.placed.pseudotime]"))
+    np.testing.assert_allclose(time, rooted.pseudotime_, atol=1e-9)
+    assert opened.run("return app.tree.branches.map((b) => b.name)") == (
+        rooted.branch_table_.index.tolist()
+    )
 
 
 def test_samples_are_found_by_name(open_page, report):
@@ -240,6 +316,10 @@ def test_samples_are_found_by_name(open_page, report):
     x, y = opened.row("embedding", 121)
     assert abs(x - box["x"] - box["width"] / 2) < 2
     assert abs(y - box["y"] - box["height"] / 2) < 2
+    # The very name comes first, though others begin so.
+    opened.run("app.state.samples.ids[500] = 'P1'")
+    search.fill("p1")
+    assert opened.page.locator(".found li").first.inner_text() == "P1"
     search.fill("nobody")
     assert opened.page.inner_text(".found") == "no such sample"
 
@@ -338,7 +418,7 @@ def test_the_drawer_tells_of_the_run(open_page, report, tumours):
     opened.page.get_by_role("button", name="Run details").click()
     text = opened.page.inner_text("dialog")
     assert "Convergence" in text
-    assert f"in {len(model.objective_history_)} evaluations" in text
+    assert f"in {len(model.objective_history_) - 1} steps" in text
     assert "standardize" in text
     assert "scikit-learn" in text
     opened.page.keyboard.press("Escape")
@@ -356,6 +436,15 @@ def exported(opened, menu, item, tmp_path):
     file = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(file)
     return file
+
+
+def test_a_view_that_is_hidden_is_exported_all_the_same(open_page, report, tmp_path):
+    opened = open_page(report)
+    opened.page.get_by_role("radio", name="Embedding").click()
+    svg = exported(opened, "Export", "Tree as SVG", tmp_path)
+    circles = ElementTree.parse(svg).findall(".//{http://www.w3.org/2000/svg}circle")
+    spots = {(c.get("cx"), c.get("cy")) for c in circles}
+    assert len(spots) > 200
 
 
 @pytest.mark.parametrize("view", ["Embedding", "Tree", "Feature chart"])

@@ -9,6 +9,8 @@ import { colorize } from "./view/colors.js";
 import { counted, number } from "./view/format.js";
 import { radiiOf, shuffled, tableColumns } from "./data.js";
 
+const MOST_FOUND = 20;
+
 export class App {
   constructor(state) {
     this.state = state;
@@ -21,7 +23,8 @@ export class App {
     this.shuffle = shuffled(this.nRows);
     this.theme = "light";
     this.selection = null; // mask of rows, or null: none is singled out
-    this.selectionName = "";
+    this.selectionName = ""; // in words
+    this.selectionKey = ""; // what was chosen: "lasso", or a column's key and the code of a label
     this.added = []; // new samples
     this.listeners = new Map();
     this.startTree = rootedTree(this.graph, this.graph.wanted);
@@ -83,27 +86,24 @@ export class App {
     ];
   }
 
-  /** Let time run from a node; nothing is fitted again. */
+  /** Let time run from a node, in its part of the graph; nothing is fitted again. */
   setRoot(node) {
-    this.settle([node]);
-    this.selection = null;
-    this.selectionName = "";
-    this.recolor();
-    this.emit("root");
-    this.emit("color");
-    this.emit("selection");
-    this.say(`Root at ${this.rootName}; ${counted(this.tree.branches.length, "branch")}.`);
+    const { parts } = this.tree;
+    this.moveRoots([...this.wanted.filter((other) => parts[other] !== parts[node]), node]);
   }
 
   resetRoot() {
-    this.settle([...this.graph.wanted]);
+    this.moveRoots([...this.graph.wanted]);
+  }
+
+  moveRoots(wanted) {
+    this.settle(wanted);
     this.selection = null;
     this.selectionName = "";
+    this.selectionKey = "";
     this.recolor();
     this.emit("root");
-    this.emit("color");
-    this.emit("selection");
-    this.say(`Root at ${this.rootName}, as at the fit.`);
+    this.say(`Root at ${this.rootName}; ${counted(this.tree.branches.length, "branch")}.`);
   }
 
   get isStartRoot() {
@@ -175,20 +175,29 @@ export class App {
     return `${label} (${Math.round(100 * column.share[i])} % of them)`;
   }
 
+  /** The same with what it is measured in. */
+  valueWithUnit(column, i) {
+    const text = this.value(column, i);
+    return column.unit && text !== "–" ? `${text} (${column.unit})` : text;
+  }
+
   /** Rows that samples of these names are, or are in. */
   rowsNamed(text) {
     const { bins, samples } = this.state;
     const ids = samples.ids ?? bins?.ids;
     if (!ids) return [];
     const wanted = text.toLowerCase();
-    const found = [];
-    for (let k = 0; k < ids.length && found.length < 50; k += 1) {
-      if (ids[k].toLowerCase().includes(wanted)) {
-        found.push({ id: ids[k], row: samples.ids ? k : bins.of[k] });
+    // The very name first, then names that begin so, then those that have it somewhere.
+    const found = [[], [], []];
+    for (let k = 0; k < ids.length; k += 1) {
+      const at = ids[k].toLowerCase().indexOf(wanted);
+      if (at < 0) continue;
+      const rank = at > 0 ? 2 : Number(ids[k].length > wanted.length);
+      if (found[rank].length < MOST_FOUND) {
+        found[rank].push({ id: ids[k], row: samples.ids ? k : bins.of[k] });
       }
     }
-    const rank = ({ id }) => (id.toLowerCase() === wanted ? 0 : id.toLowerCase().startsWith(wanted) ? 1 : 2);
-    return found.sort((a, b) => rank(a) - rank(b)).slice(0, 20);
+    return found.flat().slice(0, MOST_FOUND);
   }
 
   get canSearch() {
@@ -197,21 +206,37 @@ export class App {
 
   // The selection
 
-  /** Single out rows; `isAdded` keeps those that are singled out already. */
-  select(rows, name, isAdded = false) {
-    const mask = isAdded && this.selection ? this.selection.slice() : new Uint8Array(this.nRows);
+  /**
+   * Single out rows.
+   * @param {Iterable<number>} rows
+   * @param {string} name in words
+   * @param {{key?: string, isAdded?: boolean}} [how] what was chosen; whether what is singled out
+   *   already stays so
+   */
+  select(rows, name, { key = "", isAdded = false } = {}) {
+    const adds = isAdded && this.selection !== null;
+    const mask = adds ? this.selection.slice() : new Uint8Array(this.nRows);
     for (const i of rows) mask[i] = 1;
     const some = mask.some((on) => on);
     this.selection = some ? mask : null;
-    this.selectionName = some ? (isAdded && this.selectionName ? "several" : name) : "";
+    this.selectionName = some ? (adds ? "several choices" : name) : "";
+    this.selectionKey = some && !adds ? key : "";
     this.emit("selection");
     this.say(some ? `${counted(this.selectedSize, "sample")} selected.` : "Nothing selected.");
   }
 
-  selectWhere(test, name) {
+  /** Single out a category of a column, or no longer if it is so already. */
+  toggleCategory(column, code) {
+    const key = `${column.key}/${code}`;
+    if (this.selectionKey === key) {
+      this.clearSelection();
+      return;
+    }
     const rows = [];
-    for (let i = 0; i < this.nRows; i += 1) if (test(i)) rows.push(i);
-    this.select(rows, name);
+    for (let i = 0; i < this.nRows; i += 1) if (column.codes[i] === code) rows.push(i);
+    // Of a bin only the most frequent category is seen.
+    const name = column.share ? `mostly ${column.labels[code]}` : column.labels[code];
+    this.select(rows, name, { key });
   }
 
   clearSelection() {
@@ -246,6 +271,10 @@ export class App {
       const place = placeSample(model, this.graph, row, given.covariates[k], ranks);
       return { id: given.ids[k], ...place };
     });
+    found.forEach((sample, k) => {
+      // Rows without a name are counted on, so that no two have the same.
+      if (sample.id === `new ${k + 1}`) sample.id = `new ${this.added.length + k + 1}`;
+    });
     this.added = [...this.added, ...found];
     this.emit("added");
     this.say(`${counted(found.length, "sample")} placed.`);
@@ -257,8 +286,15 @@ export class App {
     this.emit("added");
   }
 
-  /** Where new samples are on the tree as it is rooted now. */
+  /** Where new samples are on the tree as it is rooted now; kept until either changes. */
   placesOfAdded() {
+    if (this.addedPlaces?.added !== this.added || this.addedPlaces.tree !== this.tree) {
+      this.addedPlaces = { added: this.added, tree: this.tree, places: this.placeAdded() };
+    }
+    return this.addedPlaces.places;
+  }
+
+  placeAdded() {
     const edge = Int32Array.from(this.added, (sample) => sample.edge);
     const position = Float64Array.from(this.added, (sample) => sample.position);
     const { branch, branchPosition, pseudotime } = placeSamples(

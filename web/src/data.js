@@ -2,7 +2,11 @@
 
 const MISSING = { Uint8Array: 255, Uint16Array: 65535 };
 
-/** Columns of the table, features and computed ones, each with a key; codes below 0 are missing. */
+/**
+ * Columns of the table, features and computed ones, each with a key; codes below 0 are missing.
+ *
+ * Of bins, `known` says how many samples have a number, where some lack it.
+ */
 export function tableColumns(state) {
   const nRows = state.samples.edge.length;
   return state.columns.map((column, k) => {
@@ -61,6 +65,11 @@ export function categoryCounts(column, inside, weights) {
     }
   }
   return { counts, nMissing };
+}
+
+/** How many samples the value of a column stands for in each row; null: one each. */
+export function weightsOf(column, weights) {
+  return column.known ?? weights;
 }
 
 /** An order in which no row is hidden because of its place in the table: the same every time. */

@@ -6,14 +6,16 @@ import { download } from "./view/dom.js";
 import { fileName } from "./view/format.js";
 import { legendShapes } from "./scenes.js";
 
-const LEGEND = 190;
+const LEGEND = 270;
+const HIDDEN = [900, 420]; // the size of a view that is not shown
 const HEAD = 40;
 const SCALE = 2; // pixels of a PNG to one of the page
 
 /** A view with title and legend: shapes and size. */
 export function compose(app, name) {
   const theme = app.themeColors();
-  const [width, height] = name === "feature" ? [760, 460] : app.plots[name].size;
+  const size = app.plots[name]?.size;
+  const [width, height] = name === "feature" ? [760, 460] : size?.[0] ? size : HIDDEN;
   const shapes =
     name === "feature" ? app.featureShapes(width, height, theme) : app.plots[name].picture(width, height);
   const legend = name === "feature" ? null : legendShapes(app, theme, width + 16, HEAD);

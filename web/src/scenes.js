@@ -1,13 +1,22 @@
 // What the two views draw of the app's state.
 
 import { rgb } from "./view/colors.js";
-import { number, ticks } from "./view/format.js";
+import { clipped, counted, number, ticks } from "./view/format.js";
 
-// Beyond so many nodes only tips and forks are drawn and clicked, unless the tool is for roots.
+// Beyond so many nodes, or a third of the samples, only tips and forks are clicked, unless the tool
+// is for roots.
 const MOST_NODES = 400;
+// Pixels within which a click means a node: any one with the tool for roots, a tip or fork, others.
+const REACHES = { root: 9, milestone: 5.5, node: 4 };
+// Beyond so many samples the graph is drawn above them, or nobody would see it.
+const MOST_ABOVE = 3000;
+// Beyond so many new samples their names would cover the picture.
+const MOST_NAMED = 40;
 // Beyond so many milestones their names would cover the picture.
 const MOST_NAMES = 60;
 const MIXED = 0.86;
+// Of a line in the legend of an exported picture.
+const LEGEND_LETTERS = 30;
 
 /** Colours of rows, with those outside the selection faded into the ground; and their order. */
 export function pointStyles(app, theme) {
@@ -34,11 +43,21 @@ export function pointStyles(app, theme) {
   return { rgba, shapes: coloring.shapes, order };
 }
 
-/** Nodes that can be clicked in the views. */
-export function clickable(app, tool) {
+/** Nodes that can be clicked in the views, and how. */
+function clickable(app, tool, placeOf) {
   const nNodes = app.tree.nodeTime.length;
-  if (nNodes <= MOST_NODES || tool === "root") return Int32Array.from({ length: nNodes }, (_, k) => k);
-  return Int32Array.from(app.tree.milestones, (milestone) => milestone.node);
+  const isMilestone = new Set(app.tree.milestones.map((milestone) => milestone.node));
+  const all = tool === "root" || nNodes <= Math.min(MOST_NODES, app.nRows / 3);
+  const ids = all ? Int32Array.from({ length: nNodes }, (_, k) => k) : Int32Array.from(isMilestone);
+  const positions = new Float32Array(3 * ids.length);
+  ids.forEach((node, k) => positions.set(placeOf(node), 3 * k));
+  const kindOf = (node) => (tool === "root" ? "root" : isMilestone.has(node) ? "milestone" : "node");
+  return {
+    ids,
+    positions,
+    reach: Float32Array.from(ids, (node) => REACHES[kindOf(node)]),
+    first: Uint8Array.from(ids, (node) => Number(kindOf(node) !== "node")),
+  };
 }
 
 /** Colours of lines: all alike, or those of the branches. */
@@ -80,10 +99,8 @@ export function embeddingScene(app, theme, dims, tool) {
   const { edges } = app.graph;
   const lines = new Float32Array(3 * edges.length);
   edges.forEach((node, k) => lines.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
-  const ids = clickable(app, tool);
-  const nodes = new Float32Array(3 * ids.length);
-  ids.forEach((node, k) => nodes.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
+  const nodes = clickable(app, tool, at);
   return {
     positions,
     count: app.nRows,
@@ -92,11 +109,11 @@ export function embeddingScene(app, theme, dims, tool) {
     lines,
     lineRgba: lineColors(app, theme, app.tree.ofEdge, 255),
     lineWidth: edges.length > 4000 ? 1 : 2.2,
-    linesFirst: false,
-    nodes: { positions: nodes, ids },
+    linesFirst: app.nRows <= MOST_ABOVE,
+    nodes,
     decorate: (project) => [
       ...axisNames(app, theme, dims, project),
-      ...nodeMarks(app, theme, ids, at, project),
+      ...nodeMarks(app, theme, tool, nodes.ids, at, project),
       ...addedMarks(app, theme, (sample) => embeddingPlace(app, sample, dims), project),
     ],
   };
@@ -127,13 +144,17 @@ function axisNames(app, theme, dims, project) {
   });
 }
 
-/** Discs at nodes, names at milestones, a ring at the roots. */
-function nodeMarks(app, theme, ids, at, project, size = 3.2) {
+/** Dots at nodes, discs if they are to be clicked; names at milestones, a ring at the roots. */
+function nodeMarks(app, theme, tool, ids, at, project) {
   const shapes = [];
+  const r = ids.length > MOST_NODES ? 2 : 3.4;
   for (const node of ids) {
     const [x, y] = project(...at(node));
-    const r = ids.length > MOST_NODES ? 2 : size;
-    shapes.push({ kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 });
+    shapes.push(
+      tool === "root"
+        ? { kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 }
+        : { kind: "disc", x, y, r: 1.8, fill: theme.line },
+    );
   }
   const { milestones } = app.tree;
   const order = [...milestones.filter((m) => m.isRoot), ...milestones.filter((m) => !m.isRoot)];
@@ -144,7 +165,9 @@ function nodeMarks(app, theme, ids, at, project, size = 3.2) {
       shapes.push({ kind: "disc", x, y, r: 8, stroke: theme.accent, width: 3 });
     }
     shapes.push({ kind: "disc", x, y, r: 4.2, fill: theme.line, stroke: theme.ground, width: 1.2 });
-    const words = milestone.isRoot ? `${milestone.name} (root)` : milestone.name;
+    const isDefault = !app.state.is_rooted && app.isStartRoot;
+    const role = isDefault ? " (default root)" : " (root)";
+    const words = `${milestone.name}${milestone.isRoot ? role : ""}`;
     const box = [x + 9, y - 18, x + 9 + 8 * words.length, y - 5];
     // Of names that would lie on one another, the more important one is read.
     if (taken.some((other) => overlap(other, box))) continue;
@@ -163,12 +186,13 @@ function overlap(a, b) {
 
 /** Stars at new samples. */
 function addedMarks(app, theme, placeOf, project) {
+  const isNamed = app.added.length <= MOST_NAMED;
   return app.placesOfAdded().flatMap((sample) => {
     const [x, y] = project(...placeOf(sample));
-    return [
-      { kind: "star", x, y, r: 11, fill: theme.star, stroke: theme.ink },
-      { kind: "text", x: x + 13, y: y + 5, text: sample.id, size: 12.5, bold: true, fill: theme.ink, halo: theme.ground },
-    ];
+    const star = { kind: "star", x, y, r: isNamed ? 11 : 6, fill: theme.star, stroke: theme.ink };
+    if (!isNamed) return [star];
+    const look = { size: 12.5, bold: true, fill: theme.ink, halo: theme.ground };
+    return [star, { kind: "text", x: x + 13, y: y + 5, text: clipped(sample.id, 30), ...look }];
   });
 }
 
@@ -193,10 +217,8 @@ export function treeScene(app, theme, tool) {
     branches.fill(layout.branch[arm], 2 * arm, 2 * arm + 2);
   }
   const places = nodePlaces(app);
-  const ids = clickable(app, tool);
-  const nodes = new Float32Array(3 * ids.length);
-  ids.forEach((node, k) => nodes.set([places[2 * node], places[2 * node + 1], 0], 3 * k));
   const at = (node) => [places[2 * node], places[2 * node + 1], 0];
+  const nodes = clickable(app, tool, at);
   return {
     positions,
     count: app.nRows,
@@ -206,11 +228,11 @@ export function treeScene(app, theme, tool) {
     lineRgba: lineColors(app, theme, branches, 255),
     lineWidth: nArms > 1000 ? 1 : 2.2,
     linesFirst: true,
-    nodes: { positions: nodes, ids },
+    nodes,
     decorate: (project, size, matrix) => [
       ...closings(app, theme, project),
       ...timeAxis(app, theme, size, matrix),
-      ...nodeMarks(app, theme, ids.length > MOST_NODES ? [] : ids, at, project, 2),
+      ...nodeMarks(app, theme, tool, nodes.ids, at, project),
       ...addedMarks(app, theme, (sample) => treePlace(app, tree, sample), project),
     ],
   };
@@ -282,13 +304,24 @@ function timeAxis(app, theme, [width, height], matrix) {
 
 // The legend, for exported pictures
 
+/** Text in lines that fit beside the picture. */
+function lines(text) {
+  const found = [""];
+  for (const word of text.split(" ").filter(Boolean)) {
+    const longer = `${found.at(-1)} ${word}`.trim();
+    if (longer.length <= LEGEND_LETTERS) found[found.length - 1] = longer;
+    else found.push(word);
+  }
+  return found.filter(Boolean);
+}
+
 /** The legend as shapes with its upper left corner at a place, and its height. */
 export function legendShapes(app, theme, x, y) {
   const { coloring } = app;
   const line = (words, at, bold = false) => ({
     kind: "text", x: at, y: 0, text: words, size: 12, bold, fill: theme.ink,
   });
-  const shapes = [{ ...line(coloring.name, x, true), y: y + 12 }];
+  const shapes = [{ ...line(clipped(coloring.name, LEGEND_LETTERS), x, true), y: y + 12 }];
   let at = y + 30;
   if (coloring.kind === "number") {
     for (let k = 0; k < 60; k += 1) {
@@ -297,17 +330,24 @@ export function legendShapes(app, theme, x, y) {
     shapes.push({ ...line(number(coloring.low), x), y: at + 20 });
     shapes.push({ ...line(number(coloring.high), x + 120), y: at + 20, anchor: "end" });
     at += 40;
+    for (const words of lines(coloring.unit)) {
+      shapes.push({ ...line(words, x), y: at, size: 11, fill: theme.soft });
+      at += 15;
+    }
+    at += 6;
   } else {
     for (const entry of coloring.entries) {
       shapes.push({
         kind: "points", xy: [x + 6, at - 4], rgba: [...rgb(entry.color), 255], shapes: [entry.shape], radius: 5, order: [0],
       });
-      shapes.push({ ...line(`${entry.label} (${entry.count})`, x + 18), y: at });
+      const words = `${clipped(entry.label, LEGEND_LETTERS)} (${entry.count})`;
+      shapes.push({ ...line(words, x + 18), y: at });
       at += 18;
     }
     if (coloring.nOthers) {
       shapes.push({ kind: "disc", x: x + 6, y: at - 4, r: 5, fill: coloring.other });
-      shapes.push({ ...line(`${coloring.nOthers} others (${coloring.otherCount})`, x + 18), y: at });
+      const words = `${counted(coloring.nOthers, "other")} (${coloring.otherCount})`;
+      shapes.push({ ...line(words, x + 18), y: at });
       at += 18;
     }
   }

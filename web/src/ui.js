@@ -31,7 +31,8 @@ export function buildPage(app, root) {
     embedding: new Plot(plotOptions(app, tip, "Embedding with its tree", false)),
     tree: new Plot(plotOptions(app, tip, "Tree laid out by pseudotime", true)),
   };
-  app.find = (i) => find(app, i);
+  app.find = (i, name) => find(app, i, name);
+  app.lookAt = (i) => lookAt(app, i);
   const live = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   app.on("words", () => fill(live, app.words));
   const drawer = detailsDrawer(app);
@@ -47,6 +48,10 @@ export function buildPage(app, root) {
     live,
   );
   connect(app);
+  document.addEventListener("keydown", (event) => {
+    const isElsewhere = event.target.closest("input, textarea, select, dialog, .menu");
+    if (event.key === "Escape" && !isElsewhere) app.clearSelection();
+  });
 }
 
 // Themes
@@ -143,13 +148,16 @@ function exportMenu(app) {
     if (!menu.contains(event.target)) menu.open = false;
   });
   menu.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") menu.open = false;
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+    event.stopPropagation();
   });
   return menu;
 }
 
 function toolbar(app) {
-  const bar = h("div", { class: "bar-row", role: "toolbar", "aria-label": "Colour, root and tools" });
+  const bar = h("div", { class: "bar-row", role: "group", "aria-label": "Colour, root and tools" });
   const colors = h("span", {});
   const roots = h("span", {});
   const reset = h("button", { type: "button", onclick: () => app.resetRoot() }, "Reset root");
@@ -163,7 +171,12 @@ function toolbar(app) {
     fill(colors, field("Colour by", select(groups, app.colorKey, (key) => app.setColor(key))));
   };
   const drawRoots = () => {
-    fill(roots, field("Root", rootSelect(app)));
+    const isDefault = !app.state.is_rooted && app.isStartRoot;
+    fill(
+      roots,
+      field("Root", rootSelect(app)),
+      isDefault ? h("span", { class: "hint" }, " the default: nobody has chosen it") : null,
+    );
     reset.disabled = app.isStartRoot;
   };
   app.on("color", () => {
@@ -198,8 +211,8 @@ function rootSelect(app) {
     value: String(milestone.node),
     text: `${milestone.name}${milestone.kind === "fork" ? " (fork)" : milestone.kind === "tip" ? " (tip)" : ` (node ${milestone.node})`}`,
   }));
-  const chosen = app.wanted.length ? app.wanted[0] : app.tree.roots[0];
-  return select([{ options: nodes }], String(chosen), (node) => app.setRoot(Number(node)));
+  const chosen = app.wanted.length ? app.wanted.at(-1) : app.tree.roots[0];
+  return select([{ options: nodes }], String(chosen), (node) => app.setRoot(Number(node)), "root");
 }
 
 /** A group of buttons of which one is on. */
@@ -264,9 +277,9 @@ function plotOptions(app, tip, label, stretch) {
     onNodeHover: (node, event) => showNodeTip(app, tip, node, event),
     onNode: (node) => app.setRoot(node),
     onSample: (i, isAdded) => {
-      app.select([i], app.label(i), isAdded);
+      app.select([i], app.label(i), { key: `row/${i}`, isAdded });
     },
-    onLasso: (rows, isAdded) => app.select(rows, "lasso", isAdded),
+    onLasso: (rows, isAdded) => app.select(rows, "lasso", { key: "lasso", isAdded }),
     onClear: () => app.clearSelection(),
   };
 }
@@ -324,11 +337,13 @@ function connect(app) {
   app.plots.embedding.fit();
   app.plots.tree.fit();
   app.on("root", () => {
+    forgetHovered(app);
     drawScenes(app);
     app.plots.tree.fit();
   });
   app.on("color theme", () => drawScenes(app));
   app.on("selection", () => {
+    if (!app.selection) forgetHovered(app);
     const styles = pointStyles(app, app.themeColors());
     for (const plot of Object.values(app.plots)) plot.setScene(styles);
   });
@@ -337,9 +352,19 @@ function connect(app) {
   });
 }
 
-/** Select a row and bring it to the middle of both views. */
-function find(app, i) {
-  app.select([i], app.label(i));
+/** The ring of a row that was looked for goes with its selection. */
+function forgetHovered(app) {
+  for (const plot of Object.values(app.plots)) plot.hovered = -1;
+}
+
+/** Select a row, by the name of a sample in it, and bring it to the middle of both views. */
+function find(app, i, name = app.label(i)) {
+  app.select([i], name, { key: `row/${i}` });
+  app.openTab("selection");
+  lookAt(app, i);
+}
+
+function lookAt(app, i) {
   for (const plot of Object.values(app.plots)) {
     if (!plot.size || !plot.size[0]) continue;
     plot.camera.lookAt(plot.scene.positions.subarray(3 * i, 3 * i + 3), ...plot.size);
@@ -364,17 +389,15 @@ function showTip(app, tip, i, event) {
     tip.hidden = true;
     return;
   }
-  const shown = app.table.filter((column) => column.group !== "feature");
-  const colored = app.column(app.colorKey);
-  const feature = app.chosenFeature?.();
-  for (const column of [colored, feature]) {
-    if (column?.group === "feature" && !shown.includes(column)) shown.push(column);
-  }
+  // What is looked at comes first, then all columns that are no features.
+  const looked = [app.column(app.colorKey), app.chosenFeature?.()];
+  const others = app.table.filter((column) => column.group !== "feature");
+  const shown = [...new Set([...looked, ...others])].filter((c) => c && c.group !== "tree");
   const branch = app.tree.branches[app.placed.branch[i]];
   const rows = [
     ["branch", branch.name],
     ["pseudotime", number(app.placed.pseudotime[i], 6)],
-    ...shown.slice(0, MOST_SHOWN).map((column) => [clipped(column.name, 30), clipped(app.value(column, i), 40)]),
+    ...shown.slice(0, MOST_SHOWN).map((column) => [clipped(column.name, 30), clipped(app.valueWithUnit(column, i), 60)]),
   ];
   if (shown.length > MOST_SHOWN) rows.push([`${grouped(shown.length - MOST_SHOWN)} more columns`, ""]);
   fill(
@@ -396,7 +419,6 @@ function showNodeTip(app, tip, node, event) {
     h("div", {}, app.tree.roots.includes(node) ? "time starts here" : "click to start time here"),
   );
   placeTip(tip, event);
-  return true;
 }
 
 // Panels
@@ -421,10 +443,10 @@ function sidebar(app) {
     h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" }, build(app)),
   );
   list.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
     const k = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
-    const next = (k + step + tabs.length) % tabs.length;
+    const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    if (wanted === undefined) return;
+    const next = (wanted + tabs.length) % tabs.length;
     open(tabs[next][0]);
     buttons[next].focus();
     event.preventDefault();

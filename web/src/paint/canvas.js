@@ -73,8 +73,18 @@ function polyline(context, { xy, stroke, width, fill, closed, dash }) {
   }
 }
 
-/** Many points: xy, rgba, shapes (1: triangle), radius (one, or one each), order. */
-function points(context, { xy, rgba, shapes, radius, radii, order }) {
+// Smaller points would be all rim.
+export const LEAST_RIMMED = 2.6;
+
+/** The colour of the rim that keeps a pale point apart from the ground: darker, or lighter. */
+export function rimColor(rgba, i, shade) {
+  const lift = shade > 1 ? 30 : 0;
+  const parts = [0, 1, 2].map((c) => Math.min(Math.round(rgba[4 * i + c] * shade + lift), 255));
+  return `rgba(${parts.join(", ")}, ${rgba[4 * i + 3] / 255})`;
+}
+
+/** Many points: xy, rgba, shapes (1: triangle), radius (one, or one each), order, shade of rims. */
+function points(context, { xy, rgba, shapes, radius, radii, order, shade }) {
   let current = -1;
   for (const i of order) {
     const color = ((rgba[4 * i] << 24) | (rgba[4 * i + 1] << 16) | (rgba[4 * i + 2] << 8)) >>> 0;
@@ -82,13 +92,17 @@ function points(context, { xy, rgba, shapes, radius, radii, order }) {
     if (key !== current) {
       const alpha = rgba[4 * i + 3] / 255;
       context.fillStyle = `rgba(${rgba[4 * i]}, ${rgba[4 * i + 1]}, ${rgba[4 * i + 2]}, ${alpha})`;
+      if (shade) context.strokeStyle = rimColor(rgba, i, shade);
       current = key;
     }
-    const r = radii ? radii[i] : radius;
+    const isRimmed = Boolean(shade) && (radii ? radii[i] : radius) >= LEAST_RIMMED;
+    // Half of the rim lies outside of its line.
+    const r = (radii ? radii[i] : radius) - (isRimmed ? 0.5 : 0);
     context.beginPath();
     if (shapes[i]) triangle(context, xy[2 * i], xy[2 * i + 1], 1.2 * r);
     else context.arc(xy[2 * i], xy[2 * i + 1], r, 0, FULL);
     context.fill();
+    if (isRimmed) context.stroke();
   }
 }
 

@@ -1,6 +1,6 @@
 // The same shapes as paint/canvas.js, as the text of an SVG file.
 
-import { starCorners } from "./canvas.js";
+import { LEAST_RIMMED, rimColor, starCorners } from "./canvas.js";
 
 const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 
@@ -8,7 +8,7 @@ const SIGNS = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#3
 export function escapeXml(words) {
   return (
     String(words)
-      .toWellFormed()
+      .replace(/\p{Surrogate}/gu, "\uFFFD")
       // eslint-disable-next-line no-control-regex -- these are what XML 1.0 forbids
       .replace(/[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g, "\uFFFD")
       .replace(/[&<>"']/g, (sign) => SIGNS[sign])
@@ -83,13 +83,15 @@ function polyline({ xy, stroke, width, fill, closed, dash }) {
 }
 
 /** Discs and triangles of one colour are one group. */
-function points({ xy, rgba, shapes, radius, radii, order }) {
+function points({ xy, rgba, shapes, radius, radii, order, shade }) {
   const parts = [];
   let current = null;
   for (const i of order) {
     const [r, g, b, a] = rgba.slice(4 * i, 4 * i + 4);
     const opacity = a < 255 ? ` fill-opacity="${round(a / 255)}"` : "";
-    const style = `<g fill="rgb(${r},${g},${b})"${opacity}>`;
+    const isRimmed = Boolean(shade) && (radii ? radii[i] : radius) >= LEAST_RIMMED;
+    const rim = isRimmed ? attributes({ stroke: rimColor(rgba, i, shade) }) : "";
+    const style = `<g fill="rgb(${r},${g},${b})"${opacity}${rim}>`;
     if (style !== current) {
       if (current !== null) parts.push("</g>");
       parts.push(style);

@@ -1,6 +1,6 @@
 // Branches: how many samples, of which kinds, and which features set them apart.
 
-import { categoryCounts } from "../data.js";
+import { categoryCounts, weightsOf } from "../data.js";
 import { standardisedDifference, summarise } from "../model/stats.js";
 import { field, fill, h, select, swatch } from "../view/dom.js";
 import { clipped, counted, grouped, number, percent } from "../view/format.js";
@@ -12,19 +12,12 @@ export function branchPanel(app) {
   const list = h("div", { class: "scroll" });
   const detail = h("div", { class: "detail" });
   const categories = app.table.filter((column) => column.kind === "category");
+  const chosenBranch = () => {
+    const [column, code] = app.selectionKey.split("/");
+    return column === "branch" ? Number(code) : -1;
+  };
   let chosen = -1;
   let columnKey = categories.length ? categories[0].key : null;
-
-  const choose = (branch) => {
-    if (branch === chosen) {
-      app.clearSelection();
-      return;
-    }
-    app.selectWhere((i) => app.placed.branch[i] === branch, app.tree.branches[branch].name);
-    chosen = branch;
-    drawList();
-    drawDetail();
-  };
 
   function drawList() {
     const { branches } = app.tree;
@@ -36,7 +29,14 @@ export function branchPanel(app) {
       const { color, shape } = app.branchColoring.styles[k];
       const name = h(
         "button",
-        { type: "button", class: "link", "aria-pressed": String(k === chosen), onclick: () => choose(k) },
+        {
+          type: "button",
+          class: "link",
+          "aria-pressed": String(k === chosen),
+          "data-key": `branch ${k}`,
+          disabled: app.branchSizes[k] === 0,
+          onclick: () => app.toggleCategory(app.computed[0], k),
+        },
         swatch(color, shape),
         branches[k].name,
       );
@@ -88,10 +88,11 @@ export function branchPanel(app) {
     if (!columnKey) return null;
     const column = app.column(columnKey);
     const options = categories.map((c) => ({ value: c.key, text: clipped(c.name) }));
-    const control = select([{ options }], columnKey, (key) => {
+    const choose = (key) => {
       columnKey = key;
       drawDetail();
-    });
+    };
+    const control = select([{ options }], columnKey, choose, "composition");
     return h(
       "section",
       {},
@@ -105,9 +106,9 @@ export function branchPanel(app) {
     const found = app.features
       .map((column) => ({
         column,
-        here: summarise(...among(column.values, inside, app.weights, 1)),
-        elsewhere: summarise(...among(column.values, inside, app.weights, 0)),
-        difference: standardisedDifference(column.values, inside, app.weights),
+        here: summarise(...among(column, inside, app.weights, 1)),
+        elsewhere: summarise(...among(column, inside, app.weights, 0)),
+        difference: standardisedDifference(column.values, inside, weightsOf(column, app.weights)),
       }))
       .filter((row) => row.here.n > 0)
       .sort((a, b) => Math.abs(b.difference || 0) - Math.abs(a.difference || 0))
@@ -156,32 +157,27 @@ export function branchPanel(app) {
     );
   }
 
-  app.on("root", () => {
-    chosen = -1;
+  function draw() {
+    chosen = chosenBranch();
     drawList();
     drawDetail();
-  });
-  app.on("theme", () => {
-    drawList();
-    drawDetail();
-  });
+  }
+
+  app.on("root theme", draw);
   app.on("selection", () => {
-    const name = chosen >= 0 ? app.tree.branches[chosen].name : "";
-    if (app.selectionName === name) return;
-    chosen = app.tree.branches.findIndex((branch) => branch.name === app.selectionName);
-    drawList();
-    drawDetail();
+    if (chosenBranch() !== chosen) draw();
   });
-  drawList();
-  drawDetail();
+  draw();
   return h("div", { class: "panel" }, list, detail);
 }
 
-/** The values of some rows, and how many samples each stands for. */
-function among(values, inside, weights, wanted) {
+/** The values of a column in some rows, and how many samples each stands for. */
+function among(column, inside, weights, wanted) {
+  const { values } = column;
+  const sizes = weightsOf(column, weights);
   const rows = [];
   for (let i = 0; i < values.length; i += 1) if (inside[i] === wanted) rows.push(i);
-  return [rows.map((i) => values[i]), weights ? rows.map((i) => weights[i]) : null];
+  return [rows.map((i) => values[i]), sizes ? rows.map((i) => sizes[i]) : null];
 }
 
 /** How many samples of each category are among some rows, as bars. */

@@ -3,7 +3,7 @@
 import { paintCanvas } from "../paint/canvas.js";
 import { extent } from "../view/colors.js";
 import { h } from "../view/dom.js";
-import { grouped, number, ticks } from "../view/format.js";
+import { counted, grouped, number, ticks } from "../view/format.js";
 
 const KEYS = [
   ["drag", "move the picture; in three dimensions turn it (with the right button: move)"],
@@ -13,7 +13,7 @@ const KEYS = [
   ["Shift and drag", "lasso; with the lasso tool, Shift adds to the selection"],
   ["click on a node", "make it the root"],
   ["click on a sample", "select it; with Shift: add it"],
-  ["Esc", "clear the selection"],
+  ["Esc", "clear the selection, wherever you are"],
 ];
 
 export function detailsDrawer(app) {
@@ -82,7 +82,7 @@ function convergenceWords(app) {
   if (!history.length) return "The history of the objective was not kept.";
   return (
     `The objective went from ${number(history[0], 6)} to ${number(history.at(-1), 6)} ` +
-    `in ${grouped(history.length)} evaluations.`
+    `in ${counted(history.length - 1, "step")}.`
   );
 }
 
@@ -107,7 +107,7 @@ function drawConvergence(app, canvas) {
   for (const value of ticks(0, last, 5).filter(Number.isInteger)) {
     shapes.push({ ...label, x: x(value), y: height - 14, text: grouped(value), anchor: "middle" });
   }
-  shapes.push({ ...label, x: width / 2, y: height - 1, text: "iteration", anchor: "middle" });
+  shapes.push({ ...label, x: width / 2, y: height - 1, text: "step", anchor: "middle" });
   const xy = Array.from(history, (value, k) => [x(k), y(value)]).flat();
   shapes.push({ kind: "polyline", xy, stroke: theme.accent, width: 2 });
   paintCanvas(context, shapes);

@@ -205,9 +205,11 @@ function curveShapes(app, column, x, y) {
 function curveNames(app, column, x, y, theme) {
   const taken = [];
   const shapes = [];
+  const named = new Set();
   for (const { branch, time, mean } of trendCurves(app, column)) {
     const k = Math.floor(time.length / 2);
     const text = app.tree.branches[branch].name;
+    if (named.has(text)) continue;
     const half = 3.6 * text.length;
     const at = Math.min(Math.max(x(time[k]), x(0) + half + 2), x(app.latest) - half);
     const above = y(mean[k]) - 8;
@@ -216,6 +218,7 @@ function curveNames(app, column, x, y, theme) {
     });
     if (!isFree) continue;
     taken.push([at - half, at + half, above]);
+    named.add(text);
     const look = { size: 11.5, bold: true, fill: theme.ink, halo: theme.ground, anchor: "middle" };
     shapes.push({ kind: "text", x: at, y: Math.max(above, TOP + 8), text, ...look });
   }

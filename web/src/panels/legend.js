@@ -4,13 +4,17 @@ import { fill, h, swatch } from "../view/dom.js";
 import { clipped, grouped, number } from "../view/format.js";
 
 export function legend(app) {
-  const element = h("div", { class: "legend" });
+  const element = h("details", { class: "legend", open: true });
 
   function draw() {
     const { coloring } = app;
     fill(
       element,
-      h("div", { class: "legend-title", title: coloring.name }, clipped(coloring.name, 32)),
+      h(
+        "summary",
+        { class: "legend-title", title: coloring.name, "data-key": "legend" },
+        clipped(coloring.name, 32),
+      ),
       coloring.kind === "number" ? scale(coloring) : categories(coloring),
       coloring.nMissing ? plain(coloring.missing, "missing", coloring.nMissing) : null,
     );
@@ -43,12 +47,13 @@ export function legend(app) {
             {
               type: "button",
               class: "link",
-              title: entry.label,
-              "aria-pressed": String(app.selectionName === entry.label),
-              onclick: () => toggle(column, entry),
+              title: app.weights ? `${entry.label}: select the bins in which it is the most frequent` : entry.label,
+              "aria-pressed": String(app.selectionKey === `${column.key}/${entry.code}`),
+              "data-key": `${column.key}/${entry.code}`,
+              onclick: () => app.toggleCategory(column, entry.code),
             },
             swatch(entry.color, entry.shape),
-            clipped(entry.label, 28),
+            h("span", { class: "name" }, entry.label === "" ? "(empty)" : clipped(entry.label, 60)),
             h("span", { class: "count" }, grouped(entry.count)),
           ),
         ),
@@ -57,16 +62,11 @@ export function legend(app) {
     );
   }
 
-  function toggle(column, entry) {
-    if (app.selectionName === entry.label) app.clearSelection();
-    else app.selectWhere((i) => column.codes[i] === entry.code, entry.label);
-  }
-
   function plain(color, words, count) {
     return h("div", { class: "plain" }, swatch(color), words, h("span", { class: "count" }, grouped(count)));
   }
 
-  app.on("color selection", draw);
+  app.on("root color selection", draw);
   draw();
   return element;
 }

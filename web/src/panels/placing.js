@@ -60,24 +60,25 @@ export function placingPanel(app) {
 
   const drop = h(
     "div",
-    {
-      class: "drop",
-      ondragover: (event) => {
-        event.preventDefault();
-        drop.classList.add("over");
-      },
-      ondragleave: () => drop.classList.remove("over"),
-      ondrop: (event) => {
-        event.preventDefault();
-        drop.classList.remove("over");
-        const { files } = event.dataTransfer;
-        if (files.length) read(files);
-        else area.value = event.dataTransfer.getData("text");
-      },
-    },
+    { class: "drop" },
     h("label", { for: area.id }, "Paste a CSV row or table, or drop a file here"),
     area,
   );
+
+  // Anywhere on the page: a browser would leave it for a file that is dropped beside the box.
+  document.addEventListener("dragover", (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  document.addEventListener("dragleave", () => drop.classList.remove("over"));
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("over");
+    const { files } = event.dataTransfer;
+    app.openTab("new");
+    if (files.length) read(files);
+    else area.value = event.dataTransfer.getData("text");
+  });
 
   function draw() {
     if (!app.added.length) {
@@ -134,11 +135,13 @@ export function placingPanel(app) {
 function card(app, row) {
   const { distances } = app.state.model;
   const part = percentileOf(row.distance, distances);
-  const far = Math.round(part);
+  // Where every sample of the fit is a node, all are on the tree, and there is nothing to compare.
+  const isComparable = distances.at(-1) > 0;
+  const far = isComparable ? `, farther than ${Math.round(part)} % of the samples of the fit` : "";
   const facts = [
     ["branch", `${row.branchName}, at ${number(100 * row.branchPosition, 3)} % of it`],
     ["pseudotime", number(row.pseudotime, 6)],
-    ["distance from the tree", `${number(row.distance, 6)}, farther than ${far} % of the samples of the fit`],
+    ["distance from the tree", `${number(row.distance, 6)}${far}`],
     [app.state.axes.slice(0, 3).join(", "), [...row.embedding.slice(0, 3)].map((v) => number(v, 6)).join(", ")],
   ];
   return h(
@@ -147,7 +150,7 @@ function card(app, row) {
     h("h3", {}, row.id),
     h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
     row.known ? h("p", { class: "hint" }, "This is one of the samples of the fit: it keeps its place.") : null,
-    part > 99 ? h("p", { class: "hint" }, "It lies farther from the tree than nearly all samples of the fit: its place may mean little.") : null,
+    isComparable && part > 99 ? h("p", { class: "hint" }, "It lies farther from the tree than nearly all samples of the fit: its place may mean little.") : null,
   );
 }
 

@@ -51,7 +51,9 @@ export function searchBox(app) {
           clipped(entry.id, 60),
         ),
       ),
-      open && !found.length ? h("li", { class: "hint" }, "no such sample") : null,
+      open && !found.length
+        ? h("li", { class: "hint", role: "option", "aria-disabled": "true" }, "no such sample")
+        : null,
     );
     if (active >= 0) input.setAttribute("aria-activedescendant", `${list.id}-${active}`);
     else input.removeAttribute("aria-activedescendant");
@@ -76,7 +78,7 @@ export function searchBox(app) {
   function take(entry) {
     input.value = entry.id;
     close();
-    app.find(entry.row);
+    app.find(entry.row, entry.id);
   }
 
   function close() {

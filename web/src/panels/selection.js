@@ -2,7 +2,7 @@
 
 import { toCsv } from "../model/csv.js";
 import { download, field, fill, h, select } from "../view/dom.js";
-import { clipped, counted, fileName, percent } from "../view/format.js";
+import { clipped, counted, fileName, number, percent, shortest } from "../view/format.js";
 import { compositionTable } from "./branches.js";
 
 const MOST_ROWS = 50;
@@ -28,10 +28,11 @@ export function selectionPanel(app) {
     const size = app.selectedSize;
     const categories = app.columns.filter((column) => column.kind === "category");
     const options = categories.map((c) => ({ value: c.key, text: clipped(c.name) }));
-    const control = select([{ options }], columnKey, (key) => {
+    const choose = (key) => {
       columnKey = key;
       draw();
-    });
+    };
+    const control = select([{ options }], columnKey, choose, "composition");
     const bins = app.weights ? ` in ${counted(rows.length, "bin")}` : "";
     const name = app.selectionName ? `${app.selectionName}: ` : "";
     fill(
@@ -43,14 +44,15 @@ export function selectionPanel(app) {
         h("button", { type: "button", class: "primary", onclick: () => exportCsv(app) }, "Selection as CSV"),
         h("button", { type: "button", onclick: () => app.clearSelection() }, "Clear"),
       ),
-      field("Composition by", control),
-      compositionTable(app, app.column(columnKey), app.selection),
-      h("h4", {}, app.weights ? "Bins" : "Samples"),
-      h(
+      rows.length === 1
+        ? values(app, rows[0])
+        : [field("Composition by", control), compositionTable(app, app.column(columnKey), app.selection)],
+      rows.length === 1 ? null : h("h4", {}, app.weights ? "Bins" : "Samples"),
+      rows.length === 1 ? null : h(
         "ul",
         { class: "ids" },
         rows.slice(0, MOST_ROWS).map((i) =>
-          h("li", {}, h("button", { type: "button", class: "link", onclick: () => app.find(i) }, clipped(app.label(i), 40)), ` ${app.tree.branches[app.placed.branch[i]].name}`),
+          h("li", {}, h("button", { type: "button", class: "link", "data-key": `row ${i}`, onclick: () => app.lookAt(i) }, clipped(app.label(i), 40)), ` ${app.tree.branches[app.placed.branch[i]].name}`),
         ),
       ),
       rows.length > MOST_ROWS ? h("p", { class: "hint" }, `The first ${MOST_ROWS} of ${counted(rows.length, app.weights ? "bin" : "sample")}; the file has all.`) : null,
@@ -60,6 +62,21 @@ export function selectionPanel(app) {
   app.on("root selection", draw);
   draw();
   return h("div", { class: "panel" }, body);
+}
+
+/** All that the page knows of one row. */
+function values(app, i) {
+  const rows = [
+    ["branch", app.tree.branches[app.placed.branch[i]].name],
+    ["position on it", percent(app.placed.branchPosition[i])],
+    ["pseudotime", number(app.placed.pseudotime[i], 6)],
+    ...app.table.map((column) => [column.name, app.value(column, i)]),
+  ];
+  return h(
+    "dl",
+    { class: "values" },
+    rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+  );
 }
 
 function exportCsv(app) {
@@ -72,10 +89,12 @@ export function rowsCsv(app) {
   const { samples, bins, dims, axes } = app.state;
   const rows = app.selection ? app.selectedRows : Array.from({ length: app.nRows }, (_, i) => i);
   const first = samples.ids ? "sample" : "bin";
-  const shown = app.table.filter((column) => column.name !== "distance from the tree");
+  const shown = app.table.filter(
+    (column) => column.group !== "computed" || column.name !== "distance from the tree",
+  );
   const names = [
     first, ...(bins ? ["samples"] : []), "branch", "branch_position", "pseudotime", "distance",
-    ...axes.slice(0, dims), ...shown.map((column) => column.name),
+    ...axes.slice(0, dims), ...shown.flatMap((column) => headers(column, Boolean(bins))),
   ];
   const { scale } = app.graph;
   return toCsv(
@@ -86,16 +105,30 @@ export function rowsCsv(app) {
       app.tree.branches[app.placed.branch[i]].name,
       app.placed.branchPosition[i],
       app.placed.pseudotime[i],
-      samples.distance[i],
-      ...Array.from({ length: dims }, (_, k) => samples.points[dims * i + k] / scale),
-      ...shown.map((column) => cell(column, i)),
+      written(samples.distance, i),
+      ...Array.from({ length: dims }, (_, k) => written(samples.points, dims * i + k, scale)),
+      ...shown.flatMap((column) => cells(column, i)),
     ]),
   );
 }
 
-function cell(column, i) {
-  if (column.kind === "number") return column.values[i];
-  return column.codes[i] < 0 ? "" : column.labels[column.codes[i]];
+/** A column of bins says what was made of its samples. */
+function headers(column, isBinned) {
+  if (!isBinned) return [column.name];
+  if (column.kind === "number") return [`${column.name} (mean)`];
+  return [`${column.name} (most frequent)`, `${column.name} (share)`];
+}
+
+function cells(column, i) {
+  if (column.kind === "number") return [written(column.values, i)];
+  const label = column.codes[i] < 0 ? "" : column.labels[column.codes[i]];
+  return column.share ? [label, written(column.share, i)] : [label];
+}
+
+/** A number with the digits that it has. */
+function written(values, i, divisor = 1) {
+  const value = values[i] / divisor;
+  return values instanceof Float32Array ? shortest(Math.fround(value)) : value;
 }
 
 /** Names with underscores after those that stand before. */

@@ -4,7 +4,7 @@
 // from −1 (near) to 1 (far). In two dimensions depth is 0.
 
 // Left, right, top and bottom, in pixels; the flat tree has its axis and names of tips there.
-const MARGINS = { free: [40, 40, 36, 36], stretch: [52, 48, 34, 46] };
+const MARGINS = { free: [40, 78, 36, 36], stretch: [52, 48, 34, 46] };
 const MOST_ZOOM = 1e4;
 const LEAST_ZOOM = 0.05;
 // How a solid is turned at the start.

@@ -1,6 +1,6 @@
 // From values to colours that colour-blind readers can tell apart, on light and on dark ground.
 
-import { categoryCounts } from "../data.js";
+import { categoryCounts, weightsOf } from "../data.js";
 
 // Okabe and Ito's colours and eight more, as in ramify.plotting; the last eight are triangles.
 const LIGHT = [
@@ -76,10 +76,11 @@ function byNumber(column, theme, weights) {
   const table = Array.from({ length: 257 }, (_, k) => viridis(k / 256, theme));
   const missing = rgb(MISSING[theme]);
   const rgba = new Uint8Array(4 * values.length);
+  const nKnown = weightsOf(column, weights);
   let nMissing = 0;
   for (let i = 0; i < values.length; i += 1) {
     const known = !Number.isNaN(values[i]);
-    if (!known) nMissing += weights ? weights[i] : 1;
+    nMissing += (weights ? weights[i] : 1) - (known ? (nKnown ? nKnown[i] : 1) : 0);
     const part = span > 0 ? (values[i] - low) / span : 0.5;
     const color = known ? table[Math.round(256 * Math.min(Math.max(part, 0), 1))] : missing;
     rgba.set(color, 4 * i);

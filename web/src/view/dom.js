@@ -22,9 +22,15 @@ function asNode(child) {
   return child instanceof Node ? child : document.createTextNode(String(child));
 }
 
-/** Replace what an element holds. */
+/** Replace what an element holds; the focus stays with the control of the same data-key. */
 export function fill(element, ...children) {
+  const active = document.activeElement;
+  const key = element.contains(active) ? active.dataset.key : undefined;
   element.replaceChildren(...children.flat().filter((child) => child !== null).map(asNode));
+  if (key !== undefined) {
+    const same = [...element.querySelectorAll("[data-key]")].find((e) => e.dataset.key === key);
+    same?.focus({ preventScroll: true });
+  }
   return element;
 }
 
@@ -49,9 +55,12 @@ export function field(text, control) {
   return h("span", { class: "field" }, h("label", { for: control.id }, text), control);
 }
 
-/** A select with groups: [{label, options: [{value, text}]}]; groups without a label are flat. */
-export function select(groups, chosen, onchange) {
-  const element = h("select", { onchange: () => onchange(element.value) });
+/**
+ * A select with groups: [{label, options: [{value, text}]}]; groups without a label are flat.
+ * The key lets the focus stay when it is drawn anew.
+ */
+export function select(groups, chosen, onchange, key = null) {
+  const element = h("select", { "data-key": key, onchange: () => onchange(element.value) });
   for (const group of groups) {
     if (!group.options.length) continue;
     const options = group.options.map((o) => h("option", { value: o.value }, o.text));

@@ -17,6 +17,15 @@ export function number(value, digits = 4) {
     .replace("e+", "e");
 }
 
+/** A number of single precision with no more digits than it has. */
+export function shortest(value) {
+  for (let digits = 6; digits < 9; digits += 1) {
+    const short = Number(value.toPrecision(digits));
+    if (Math.fround(short) === value) return short;
+  }
+  return Number(value.toPrecision(9));
+}
+
 /** A whole number in groups of three. */
 export function grouped(value) {
   return String(value)
@@ -29,6 +38,8 @@ export function percent(part) {
   if (!Number.isFinite(part)) return "–";
   const value = 100 * part;
   if (value === 0 || value === 100) return `${value} %`;
+  if (value < 0.1) return "< 0.1 %";
+  if (value > 99.9) return "> 99.9 %";
   return `${value < 1 || value > 99 ? value.toFixed(1) : value.toFixed(0)} %`;
 }
 

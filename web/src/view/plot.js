@@ -7,7 +7,7 @@ import { h } from "./dom.js";
 import { css } from "./colors.js";
 
 const STEP = 40; // pixels that an arrow key moves
-const REACH = 9; // pixels within which the pointer finds something
+const REACH = 9; // pixels within which the pointer finds a sample
 const CLICK = 4; // pixels that a click may slip
 
 /**
@@ -22,7 +22,8 @@ const CLICK = 4; // pixels that a click may slip
  * @property {Float32Array} lines (m × 6)
  * @property {Uint8Array} lineRgba (m × 4)
  * @property {boolean} linesFirst whether points lie above the lines
- * @property {{positions: Float32Array, ids: Int32Array}} nodes that can be clicked
+ * @property {{positions: Float32Array, ids: Int32Array, reach: Float32Array, first: Uint8Array}}
+ *   nodes that can be clicked: within how many pixels, and which come before the samples there
  * @property {(at: Function, size: number[]) => Object[]} decorate further shapes, in pixels
  */
 
@@ -176,6 +177,7 @@ export class Plot {
       shapes: scene.shapes,
       radii: scene.radii.map((r) => r * this.grow),
       order,
+      shade: this.options.theme().shade,
     };
     const ends = projectAll(matrix, scene.lines, scene.lines.length / 3).xy;
     const colors = Array.from({ length: scene.lines.length / 6 }, (_, k) =>
@@ -208,6 +210,7 @@ export class Plot {
   /** Everything as shapes, for a picture of the given size. */
   picture(width, height) {
     const before = this.size;
+    const shown = before?.[0] ? before : [width, height]; // a view may be hidden
     this.size = [width, height];
     const camera = this.camera;
     // The same part of the data, whatever the shape of the picture.
@@ -215,7 +218,7 @@ export class Plot {
       zoom: camera.zoom,
       yaw: camera.yaw,
       pitch: camera.pitch,
-      pan: [(camera.pan[0] * width) / before[0], (camera.pan[1] * height) / before[1]],
+      pan: [(camera.pan[0] * width) / shown[0], (camera.pan[1] * height) / shown[1]],
     });
     this.camera = zoomed;
     const matrix = zoomed.matrix(width, height);
@@ -285,7 +288,7 @@ export class Plot {
     const corners = this.lasso;
     this.lasso = null;
     if (drag.slipped <= CLICK) {
-      this.click(x, y, drag.shift);
+      if (drag.button === 0) this.click(x, y, drag.shift);
     } else if (corners) {
       this.options.onLasso(this.inside(corners), drag.shift && this.tool === "lasso");
     }
@@ -346,6 +349,7 @@ export class Plot {
 
   // What lies where
 
+  /** What is nearest to a pixel, of what is near enough, and how far it is. */
   nearest(x, y, positions, count, reachOf) {
     const m = this.camera.matrix(...this.size);
     let [best, least, front] = [-1, Infinity, Infinity];
@@ -360,28 +364,25 @@ export class Plot {
         [best, least, front] = [i, gap, depth];
       }
     }
-    return best;
+    return { index: best, gap: least };
   }
 
-  sampleAt(x, y) {
-    const { positions, count, radii } = this.scene;
-    return this.nearest(x, y, positions, count, (i) => Math.max(REACH, radii[i] * this.grow));
-  }
-
-  nodeAt(x, y) {
-    const { positions, ids } = this.scene.nodes;
-    const found = this.nearest(x, y, positions, ids.length, () => REACH);
-    return found < 0 ? -1 : ids[found];
+  /** The sample or the node that the pointer means; −1 for none. */
+  under(x, y) {
+    const { positions, count, radii, nodes } = this.scene;
+    const reach = (i) => Math.max(REACH, radii[i] * this.grow);
+    const sample = this.nearest(x, y, positions, count, reach);
+    const node = this.nearest(x, y, nodes.positions, nodes.ids.length, (k) => nodes.reach[k]);
+    // Samples gather at nodes: but for tips and forks, the nearer one is meant.
+    const isNode = node.index >= 0 && (nodes.first[node.index] || node.gap < sample.gap);
+    return isNode ? { node: nodes.ids[node.index], sample: -1 } : { node: -1, sample: sample.index };
   }
 
   hover(x, y, event) {
-    const node = this.nodeAt(x, y);
+    const { node, sample } = this.under(x, y);
     this.element.classList.toggle("on-node", node >= 0);
-    if (node >= 0 && this.options.onNodeHover(node, event)) {
-      this.setHovered(-1, null);
-      return;
-    }
-    this.setHovered(this.sampleAt(x, y), event);
+    this.setHovered(sample, event);
+    if (node >= 0) this.options.onNodeHover(node, event);
   }
 
   setHovered(i, event) {
@@ -391,13 +392,9 @@ export class Plot {
   }
 
   click(x, y, isAdded) {
-    const node = this.nodeAt(x, y);
-    if (node >= 0) {
-      this.options.onNode(node);
-      return;
-    }
-    const sample = this.sampleAt(x, y);
-    if (sample >= 0) this.options.onSample(sample, isAdded);
+    const { node, sample } = this.under(x, y);
+    if (node >= 0) this.options.onNode(node);
+    else if (sample >= 0) this.options.onSample(sample, isAdded);
     else this.options.onClear();
   }
 
