@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ramify
+from ramify.report import read_report
 
 from .cells import METHODS, QUICK, simulated_cells
 
@@ -199,3 +200,15 @@ def test_without_matplotlib_it_is_said_how_to_get_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "ramify.pl needs matplotlib; run: pip install 'ramify[anndata]'"
+
+
+def test_report_has_the_cells_their_columns_and_genes(cells, tmp_path):
+    adata = cells.copy()
+    ramify.pl.report(adata, tmp_path / "cells.html", color=adata.obs.columns[0], title="Cells")
+    state = read_report(tmp_path / "cells.html")
+    assert state["title"] == "Cells"
+    assert state["samples"]["ids"] == adata.obs_names.tolist()
+    names = {(column["group"], column["name"]) for column in state["columns"]}
+    assert {("annotation", name) for name in adata.obs} <= names
+    assert sum(group == "feature" for group, _ in names) == min(60, adata.n_vars)
+    assert ramify.pl.report(adata).startswith("<!doctype html>")

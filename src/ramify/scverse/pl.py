@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_extra
-from ._adata import check_adata, column_of
+from ..chunks import is_chunked
+from ._adata import check_adata, column_of, gene_values, in_memory
 from ._keys import UNS
 from ._shown import chosen_genes, color_values, colors_of
 from ._stored import (
@@ -31,6 +32,7 @@ __all__ = [
     "convergence",
     "embedding",
     "heatmap",
+    "report",
     "tree",
     "trends",
     "uncertainty",
@@ -420,6 +422,64 @@ def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
         raise KeyError(f"adata.uns[{key!r}] has no support; call ramify.tl.bootstrap(adata) first.")
     result = stored_model(adata, key) if support is None else support
     return plotting.plot_uncertainty(result, **options)
+
+
+def report(
+    adata: Any,
+    path: Any = None,
+    *,
+    color: str | None = None,
+    genes: Any = (),
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    title: str | None = None,
+) -> str | None:
+    """Write an interactive page about the cells: one HTML file that works without a network.
+
+    It holds the columns of ``obs``, the genes that change most along the tree, and the
+    names of the cells: mail it only to those who may see them (docs/report.md). New cells are
+    placed by `ramify.tl.place`, not by the page.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `ramify.tl.ddrtree`, `drtree` or `spl`.
+    path : str, path or None, default=None
+        Where to write it; None returns it as text.
+    color : str or None, default=None
+        What to colour by at first: a column of ``obs``, a gene, "pseudotime" or "branch".
+    genes : str or sequence of str, default=()
+        Genes to have in the page besides the 60 that change most.
+    key, layer, use_raw
+        As for `embedding`.
+    title : str or None, default=None
+
+    Returns
+    -------
+    html : str, or None if it was written to a file
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import ramify
+    >>> from ramify.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> ramify.tl.ddrtree(adata)
+    >>> ramify.pl.report(adata, genes="3").startswith("<!doctype html>")
+    True
+    """
+    key, found = _trajectory(adata, key)
+    values, names, _ = gene_values(adata, layer, use_raw)
+    return found.to_html(
+        path,
+        features=values if is_chunked(values) else in_memory(values),
+        feature_names=list(names),
+        show=[genes] if isinstance(genes, str) else list(genes),
+        annotations=in_memory(adata.obs),
+        color=color,
+        title=title,
+    )
 
 
 def _panels(draw: Any, adata: Any, colors: list[str], ax: Any = None, **options: Any) -> Any:
