@@ -5,6 +5,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ramify
@@ -36,11 +37,18 @@ def test_models_of_all_versions_place_samples_as_they_did(name, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_workflows_of_all_versions_place_samples_as_they_did(version):
+@pytest.mark.parametrize("kind", ["workflow", "workflow-scaled"])
+def test_workflows_of_all_versions_place_samples_as_they_did(kind, version):
     expected = json.loads((DATA / f"expected-v{version}.json").read_text("utf-8"))
-    workflow = ramify.load(DATA / f"workflow-v{version}.ramify")
-    placed = workflow.place(with_covariates(np.array(expected["rows"])))
-    for name, wanted in expected["workflow"]["place"].items():
+    workflow = ramify.load(DATA / f"{kind}-v{version}.ramify")
+    rows = np.array(expected["rows"])
+    if kind == "workflow":
+        new = with_covariates(rows)
+    else:
+        new = pd.DataFrame(rows, columns=workflow.features)
+        assert workflow.preparation.steps_["standardize"].is_centred is False
+    placed = workflow.place(new)
+    for name, wanted in expected[kind]["place"].items():
         if name == "branch":
             assert placed[name].tolist() == wanted
         else:

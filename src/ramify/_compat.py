@@ -28,6 +28,7 @@ __all__ = [
     "inlined",
     "kernel",
     "output_container",
+    "pandas_of",
     "rows_of",
     "validate_parameter_constraints",
 ]
@@ -96,6 +97,29 @@ def import_pandas() -> Any:
     'pandas'
     """
     return import_extra("pandas", "a table of results", "trajectory")
+
+
+def pandas_of(table: Any, parameter: str) -> Any:
+    """A table of polars as one of pandas; anything else as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from ramify._compat import pandas_of
+    >>> pandas_of(pl.DataFrame({"age": [40, 50]}), "X")["age"].tolist()
+    [40, 50]
+    """
+    if type(table).__module__.partition(".")[0] != "polars":
+        return table
+    name = type(table).__name__
+    if not hasattr(table, "to_pandas"):
+        raise TypeError(
+            f"{parameter} is a polars {name}, but its values are needed in memory here; pass "
+            f"{parameter}.collect()."
+        )
+    import_extra("pandas", f"a polars {name}", "trajectory")
+    import_extra("pyarrow", f"a polars {name}", "cli")
+    return table.to_pandas()
 
 
 def import_networkx() -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._typing import Ints
+from ._typing import Floats, Ints
 from .preparation.covariates import as_text, is_missing
 
 
@@ -26,6 +26,31 @@ def are_numbers(values: Any) -> bool:
     return len(known) > 0 and all(
         isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in known
     )
+
+
+def as_floats(values: Any) -> Floats:
+    """Numbers of any kind in double precision: NaN if missing, infinity if too large for it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.categories import as_floats
+    >>> as_floats(np.array([1, None, -(10**400)], dtype=object))
+    array([  1.,  nan, -inf])
+    """
+    values = np.where(is_missing(values), np.nan, values)
+    try:
+        return values.astype(np.float64)
+    except OverflowError:
+        return np.array([as_float(value) for value in values])
+
+
+def as_float(value: Any) -> float:
+    """One number."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def numbered(values: Any, declared: Any = None) -> tuple[Ints, list[str]]:
@@ -48,9 +73,9 @@ def numbered(values: Any, declared: Any = None) -> tuple[Ints, list[str]]:
     missing = is_missing(values)
     texts = as_texts(values[~missing].tolist())
     if declared is None:
-        labels = sorted(set(texts), key=natural)
+        labels = sorted(sorted(set(texts)), key=natural)  # also where 02 and 2 are alike
     else:
-        labels = list(dict.fromkeys(map(str, declared)))
+        labels = list(dict.fromkeys(as_texts(list(declared))))
     number = {label: code for code, label in enumerate(labels)}
     codes = np.full(len(values), -1, dtype=np.intp)
     codes[~missing] = [number[text] for text in texts]
@@ -91,7 +116,8 @@ def natural(text: str) -> list[Any]:
     ['day 2', 'day 10']
     """
     return [
-        (0, int(part), "") if part.isdecimal() else (1, 0, part)
+        # Of two whole numbers the longer one is larger; `int` takes no more than 4300 digits.
+        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
         for part in re.split(r"(\d+)", text)
         if part
     ]

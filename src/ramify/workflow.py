@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from ._compat import import_extra, import_pandas
+from ._compat import import_pandas, pandas_of
 from ._messages import listed
 from ._typing import Bools, Floats, Matrix
 from .chunks import (
@@ -436,9 +436,7 @@ def as_table(data: Any) -> Table:
     if isinstance(data, Table):
         return data
     pandas = import_pandas()
-    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "to_pandas"):
-        import_extra("pyarrow", "a polars DataFrame", "cli")
-        data = data.to_pandas()
+    data = pandas_of(data, "data")
     if not isinstance(data, pandas.DataFrame):
         raise TypeError(
             f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "

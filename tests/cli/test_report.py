@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -97,8 +98,14 @@ def test_a_fit_is_not_lost_for_its_page(table, tmp_path, ramify, monkeypatch):
     assert (out / "model.ramify").exists()
     assert read_run(out)["warnings"] == [err.removeprefix("ramify: warning: ").strip()]
     monkeypatch.undo()
+    # The page is there, so that it says neither that, nor where.
+    run = read_run(out)
+    run["warnings"] += [f"{out} is nearly full", f"{table} has gaps"]
+    (out / "run.json").write_text(json.dumps(run))
     assert ramify("report", out)[0] == 0
-    assert (out / "report.html").exists()
+    facts = read_report(out / "report.html")["facts"]
+    assert facts["warnings"] == ["out is nearly full", "patients.csv has gaps"]
+    assert str(out) not in json.dumps(facts)
 
 
 def test_dropped_rows_and_features_as_colours(simulated, tmp_path, ramify):
@@ -225,7 +232,12 @@ def test_without_the_input_the_page_says_so(simulated, tmp_path, ramify):
     assert ramify("fit", path, "-o", out, "--id", "patient", "--figure", "none")[0] == 0
     with path.open("a") as file:
         file.write("P999,1,1,1,1,1,1,50,f,late\n")
+    before = (out / "report.html").read_bytes()
     code, _, err = ramify("report", out)
+    assert code == 1
+    assert "has features, and the page in its place would be without; put the input back" in err
+    assert (out / "report.html").read_bytes() == before
+    code, _, err = ramify("report", out, "--force")
     assert code == 0
     assert err == (
         f"ramify: warning: the report is without features: the input {path} has changed since the "
@@ -239,9 +251,13 @@ def test_without_the_input_the_page_says_so(simulated, tmp_path, ramify):
     assert groups(state, "feature") == []
     assert groups(state, "annotation") == ["sex", "stage"]
     assert "reason" not in state["model"]
-    code, _, err = ramify("report", out, "--feature", "age")
-    assert code == 1
-    assert "has changed since the fit; run ramify fit again." in err
+    for given in (["--feature", "lab3"], ["--color", "lab3"]):
+        code, _, err = ramify("report", out, *given)
+        assert code == 1
+        assert err == (
+            f"ramify report: the report cannot have 'lab3': the input {path} has changed since the "
+            "fit; run ramify fit again.\n"
+        )
 
 
 def test_the_demo_has_its_features_without_a_file(tmp_path, ramify):
@@ -261,7 +277,10 @@ def test_the_demo_has_its_features_without_a_file(tmp_path, ramify):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--color", "staeg"], "--color 'staeg' is no column of the result; it has pseudotime"),
+        (
+            ["--color", "staeg"],
+            "color='staeg' is no column of this page; the columns are pseudotime",
+        ),
         (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
         (["--root", "T77"], "is no node of the graph"),
         (["--feature", "lab9"], "'lab9' is no column of"),
@@ -275,6 +294,33 @@ def test_errors_are_one_line(given, says, fitted, tmp_path, ramify):
     assert says in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["density", "distance from the tree", "uncertainty"])
+def test_what_is_computed_can_be_coloured_by(name, fitted, tmp_path, ramify):
+    assert ramify("report", fitted, "--color", name, "-o", tmp_path / "p.html")[0] == 0
+    assert read_report(tmp_path / "p.html")["color"] == name
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda run: run["input"].pop("dropped"), "is damaged ('dropped'); run ramify fit again."),
+        (lambda run: run.update(warnings=[1]), "is damaged (its warnings are no list of text);"),
+        (lambda run: run.update(warnings="x"), "is damaged (its warnings are no list of text);"),
+        (lambda run: run.update(input=None), "is damaged ("),
+    ],
+    ids=["dropped", "number", "text", "input"],
+)
+def test_a_damaged_record(damage, says, fitted, tmp_path, ramify):
+    out = tmp_path / "out"
+    shutil.copytree(fitted, out)
+    run = read_run(out)
+    damage(run)
+    (out / "run.json").write_text(json.dumps(run))
+    code, _, err = ramify("report", out)
+    assert code == 1
+    assert f"ramify report: {out} {says}" in err
 
 
 def test_wrong_usage(fitted, tmp_path, ramify):

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from ramify import SPL, DDRTree, DRTree, Preparation
+from ramify.io import Table
 from ramify.io.states import VERSION
 from ramify.structures import Forest
 from ramify.workflow import learn_workflow
@@ -44,6 +45,17 @@ def main() -> None:
         model.save(FOLDER / f"{name}-v{VERSION}.ramify")
         given = pd.DataFrame(rows, columns=list("abcd")) if name == "ddrtree" else rows
         expected[name] = {"repr": repr(model), "transform": model.transform(given).tolist()}
+    # Scaled rows of a sparse table are not centred, and no later rows are.
+    names = [str(k) for k in range(len(X))]
+    scarce = sparse.csr_array(X.round() * (X > 0))
+    workflow = learn_workflow(
+        Table(scarce, list("abcd"), names, pd.DataFrame(index=names), "simulated"),
+        DRTree(n_components=1),
+        Preparation(standardize=True),
+    )
+    workflow.save(FOLDER / f"workflow-scaled-v{VERSION}.ramify")
+    placed = workflow.place(pd.DataFrame(rows, columns=list("abcd")))
+    expected["workflow-scaled"] = {"place": placed.to_dict(orient="list")}
     table, new = (with_covariates(values) for values in (X, rows))
     workflow = learn_workflow(
         table,

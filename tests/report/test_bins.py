@@ -98,6 +98,7 @@ def test_numbers_are_means_of_what_is_known_and_categories_are_counted():
     age, sex, clone, never = state["columns"][:4]
     expected = annotations["age"].groupby(of).mean()
     np.testing.assert_allclose(age["values"], expected, rtol=1e-6)
+    np.testing.assert_array_equal(age["known"], annotations["age"].groupby(of).count())
     counts = pd.crosstab(of, annotations["sex"].fillna("?")).reindex(columns=["f", "m"])
     np.testing.assert_array_equal(matrix(sex["counts"], 2), counts)
     assert np.isnan(never["values"]).all()
@@ -133,9 +134,11 @@ def test_the_note_says_what_is_drawn():
 
 def test_names_of_very_many_samples_are_left_out(monkeypatch):
     monkeypatch.setattr(module, "MAX_IDS", 1000)
-    found = report_state(PATHS["tree"])["bins"]
-    assert found["ids"] is None
-    assert found["of"] is None
+    state = report_state(PATHS["tree"])
+    assert state["bins"]["ids"] is None
+    assert state["bins"]["of"] is None
+    told = "The names of the samples are left out: a page holds at most 1,000."
+    assert state["notes"][1:] == [told]
 
 
 def test_few_samples_are_drawn_one_by_one(monkeypatch):

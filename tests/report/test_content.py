@@ -1,7 +1,12 @@
 """What is in a page, against direct computation."""
 
 import datetime
+import subprocess
+import sys
 
+import anndata
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,10 +16,12 @@ from scipy.spatial.distance import cdist
 
 import ramify
 from ramify import SPL, DDRTree, DRTree, Preparation
+from ramify.categories import numbered
 from ramify.datasets import make_tree
 from ramify.report import features, report_html
+from ramify.report.computed import density
 from ramify.report.content import report_state
-from ramify.report.encoding import decode, encode
+from ramify.report.encoding import DATA, decode, encode
 from ramify.trajectory import Trajectory, learn_trajectory
 from ramify.trajectory.milestones import default_roots
 from ramify.workflow import learn_workflow
@@ -132,6 +139,18 @@ def test_density_of_equal_samples_is_finite():
     assert "density" not in [c["name"] for c in alike["columns"]]
 
 
+def test_density_of_samples_of_which_many_are_equal():
+    rng = np.random.default_rng(0)
+    points = rng.integers(0, 9, size=(400, 2)).astype(float)
+    points[:100] = 3.0
+    radius = np.sort(cdist(points, points), axis=1)[:, 30]
+    radius = np.maximum(radius, radius[radius > 0].min())
+    expected = np.log10(30 / (np.pi * radius**2))
+    np.testing.assert_allclose(density(points).values, expected)
+    many = np.vstack([np.zeros((1_000_000, 2)), points])  # would take hours if all were looked at
+    assert np.isfinite(density(many).values).all()
+
+
 def test_uncertainty_is_what_the_model_tells(data, path):
     soft = column(page(path), "uncertainty")
     expected = 1 - path.branch_probabilities().to_numpy().max(axis=1)
@@ -220,7 +239,45 @@ def test_dates_with_a_zone_and_dates_that_pandas_may_not_know(annotated):
     zone = column(annotated, "zone")
     np.testing.assert_allclose(np.diff(zone["values"][[1, 3, 0]]), 1, rtol=1e-6)
     assert zone["unit"].startswith("days since ")
-    assert column(annotated, "old")["kind"] in {"number", "category"}
+    old = column(annotated, "old")
+    if old["kind"] == "number":  # newer versions of pandas know them
+        assert old["unit"] == "days since 0001-01-01"
+        np.testing.assert_array_equal(old["values"], [1, np.nan, 0, np.nan])
+    else:
+        days = ["0001-01-01", "0001-01-02"]
+        assert codes_of(annotated, "old") == (days, [days[1], None, days[0], None])
+
+
+def test_many_dates_that_are_text_are_days_and_few_are_categories():
+    path = Trajectory([[0, 1]], np.array([[0.0], [9.0]]), np.linspace(0, 9, 40)[:, np.newaxis])
+    days = pd.date_range("2021-03-01", periods=40).strftime("%Y-%m-%d").tolist()
+    notes = {"visit": [*days[:39], None], "site": [f"{day}x" for day in days]}
+    notes["round"] = [days[k % 3] for k in range(40)]
+    state = page(path, annotations=notes)
+    visit = column(state, "visit")
+    assert visit["unit"] == "days since 2021-03-01"
+    np.testing.assert_array_equal(visit["values"], [*range(39), np.nan])
+    assert [column(state, name)["kind"] for name in ("site", "round")] == ["category"] * 2
+
+
+def test_labels_and_numbers_of_any_length():
+    digits = "9" * 5000
+    labels, _ = codes_of(page(TINY, annotations={"id": ["a2", f"a{digits}", "a10", "a02"]}), "id")
+    assert labels == ["a02", "a2", "a10", f"a{digits}"]
+    large = np.array([1, 10**400, None, -(10**400)], dtype=object)
+    state = page(TINY, annotations={"n": large})
+    np.testing.assert_array_equal(column(state, "n")["values"], [1, np.nan, np.nan, np.nan])
+    assert state["notes"] == ["2 infinite values of 'n' are shown as missing."]
+    with pytest.raises(ValueError, match="annotations holds a number that pandas cannot hold"):
+        report_state(TINY, annotations={"n": large.tolist()})
+
+
+def test_categories_that_are_numbers():
+    about = {"dose": pd.Categorical([2.0, 0.5, None, 2.0], [2.0, 0.5, 1.0])}
+    expected = (["2", "0.5", "1"], ["2", "0.5", None, "2"])
+    assert codes_of(page(TINY, annotations=about), "dose") == expected
+    codes, labels = numbered(np.array([2.0, 0.5]), [2.0, 0.5, 1.0])
+    assert (codes.tolist(), labels) == ([0, 1], ["2", "0.5", "1"])
 
 
 def test_infinite_numbers_are_missing_and_told():
@@ -282,7 +339,8 @@ def test_colours():
     assert report_state(TINY, annotations=about)["color"] == "sex"
     assert report_state(TINY, annotations=about, color="age")["color"] == "age"
     assert report_state(TINY.rooted("T2"), annotations=about)["color"] == "pseudotime"
-    message = "color='bmi' is no column of this page; the columns are pseudotime, branch, age, sex."
+    assert report_state(TINY, color="density")["color"] == "density"
+    message = "color='bmi' is no column of this page; the columns are pseudotime, branch, age, sex,"
     with pytest.raises(ValueError, match=message):
         report_state(TINY, annotations=about, color="bmi")
 
@@ -292,6 +350,21 @@ def test_names_of_samples():
     with pytest.raises(ValueError, match=r"names has shape \(2,\), but there are 4 samples"):
         report_state(TINY, names=["a", "b"])
     assert TINY.names_.tolist() == [0, 1, 2, 3]
+
+
+def test_samples_are_called_as_the_annotations_are_if_nothing_else_has_names(data):
+    about = pd.DataFrame({"sex": ["f", "m"] * 150}, index=[f"P{k}" for k in range(300)])
+    model = DDRTree(random_state=0).fit(data.X)
+    path = Trajectory.from_estimator(model, names=about.index)
+    expected = report_html(path.rooted(sample="P7"), features=data.X, annotations=about)
+    assert model.to_html(X=data.X, annotations=about, root={"sample": "P7"}) == expected
+    state = report_state(Trajectory.from_estimator(model), annotations=about)
+    assert state["samples"]["ids"] == about.index.tolist()
+    state = report_state(path, annotations=about.reset_index(drop=True))
+    assert state["samples"]["ids"] == about.index.tolist()
+    named = pd.DataFrame(data.X, index=[f"Q{k}" for k in range(300)])
+    text = model.to_html(X=named.rename(columns=str), annotations=about)
+    assert decode(DATA.search(text)[1])["samples"]["ids"] == named.index.tolist()
 
 
 def test_other_results_are_refused():
@@ -345,6 +418,9 @@ def test_of_many_features_those_that_change_most_are_there(path, data):
     assert (
         "61 of 100 features are in this page: those that were asked for, and" in state["notes"][0]
     )
+    colored = page(path, features=values, feature_names=names, color=last)
+    assert colored["color"] == last
+    assert [c["name"] for c in colored["columns"] if c["group"] == "feature"] == found
 
 
 def test_features_with_p_values_of_zero_are_told_apart():
@@ -388,7 +464,52 @@ def test_a_page_holds_so_many_numbers_and_no_more(path, data, monkeypatch):
         report_state(path, features=data.X, show=["x9"])
 
 
+def test_options_that_need_features_are_refused_without_them():
+    with pytest.raises(ValueError, match="show names features, but there are none; pass their val"):
+        report_state(TINY, show=["x0"])
+    with pytest.raises(ValueError, match="feature_names names features, but there are none; pass"):
+        report_state(TINY, feature_names=["x0"])
+
+
+def test_a_note_is_one_note():
+    assert report_state(TINY, notes="hello")["notes"] == ["hello"]
+
+
+def test_features_in_a_table_of_polars(data):
+    X = pl.DataFrame(data.X, schema=[f"g{k}" for k in range(8)])
+    path = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
+    state = page(path, features=X)
+    np.testing.assert_array_equal(column(state, "g3")["values"], data.X[:, 3].astype(np.float32))
+    assert state["model"]["features"] == X.columns
+    message = r"features is a polars LazyFrame, but .* in memory here; pass features\.collect\(\)\."
+    with pytest.raises(TypeError, match=message):
+        report_state(path, features=X.lazy())
+
+
+def test_what_is_not_in_memory_is_not_loaded_unasked(data):
+    chunks = da.from_array(data.X, chunks=(100, 8))
+    model = DDRTree(random_state=0).fit(data.X)
+    with pytest.raises(ValueError, match=r"X is a Dask array, but .*; pass X\.compute\(\) if it"):
+        model.to_html(X=chunks)
+    path = Trajectory.from_estimator(model)
+    with pytest.raises(ValueError, match=r"features is a Dask array, but its values are needed in"):
+        path.to_html(features=chunks)
+    about = dd.from_pandas(pd.DataFrame({"sex": ["f", "m"] * 150}), npartitions=2)
+    with pytest.raises(ValueError, match="annotations is a Dask DataFrame, but its values are"):
+        model.to_html(annotations=about)
+
+
+def test_objects_that_hold_features(data):
+    adata = anndata.AnnData(data.X)
+    model = DDRTree(random_state=0).fit(data.X)
+    message = r"features is an AnnData, but must be an array, .*; pass features\.to_df\(\), or"
+    with pytest.raises(TypeError, match=message):
+        model.to_html(X=adata)
+
+
 def test_wrong_features(path, data):
+    with pytest.raises(ValueError, match=r"features has shape \(9, 8\) but must be \(n_samples"):
+        path.estimator_.to_html(X=pd.DataFrame(data.X[:9], index=list("abcdefghi")))
     with pytest.raises(ValueError, match=r"features has shape \(299, 8\) but must be \(n_samples"):
         report_state(path, features=data.X[:-1])
     with pytest.raises(ValueError, match="feature_names has 2 names, but features has 8 columns"):
@@ -443,6 +564,8 @@ def test_facts_of_the_model(data):
     assert facts["study"] == "of 2024"
     assert facts["where"] == {"ward": 3}
     assert not {"callback", "checkpoint", "n_jobs", "verbose"} & set(facts["parameters"])
+    facts = page(TINY, facts={"C": np.inf, "least": -np.inf, "gap": np.nan})["facts"]
+    assert (facts["C"], facts["least"], facts["gap"]) == ("inf", "-inf", None)
 
 
 def test_parameters_of_any_kind_are_told_in_words(data, tmp_path):
@@ -490,18 +613,26 @@ def test_roots_and_names_of_to_html(data, static):
     by_label = model.to_html(root={"labels": stage, "value": "early"})
     path = Trajectory.from_estimator(model).rooted(labels=stage, value="early")
     assert by_label == report_html(path)
-    named = model.to_html(names=[f"s{k}" for k in range(300)], root={"sample": "s7"})
-    assert named != by_label
+    names = [f"s{k}" for k in range(300)]
+    named = model.to_html(names=names, root={"sample": "s7"})
+    assert named == report_html(Trajectory.from_estimator(model, names=names).rooted(sample="s7"))
+    with pytest.raises(ValueError, match="root has the key 'foo', but its keys are arguments of"):
+        model.to_html(root={"foo": 3})
     with pytest.raises(ValueError, match="node='T99' is no node of the graph"):
         model.to_html(root="T99")
     with pytest.raises(ValueError, match="is not fitted yet"):
         DDRTree().to_html()
 
 
-def test_the_report_needs_no_matplotlib():
-    import subprocess
-    import sys
+def test_what_needs_pandas_says_so(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="a report with features needs pandas; run: pip install"):
+        report_state(TINY, features=np.zeros((4, 2)))
+    with pytest.raises(ImportError, match="a report with annotations needs pandas; run: pip inst"):
+        report_state(TINY, annotations={"sex": list("fmfm")})
 
+
+def test_the_report_needs_no_matplotlib():
     code = (
         "import sys; sys.modules['matplotlib'] = None; import ramify.report; "
         "print('dask' in sys.modules)"

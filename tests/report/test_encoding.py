@@ -123,9 +123,10 @@ def packed(blob):
     return base64.b64encode(zlib.compress(blob)).decode()
 
 
-def headed(header):
+def headed(header, data=b""):
     text = json.dumps(header).encode()
-    return packed(len(text).to_bytes(4, "little") + text)
+    start = len(text).to_bytes(4, "little") + text
+    return packed(start + bytes(-len(start) % 8) + data)
 
 
 @pytest.mark.parametrize(
@@ -142,12 +143,22 @@ def headed(header):
         headed({"state": {}, "arrays": [["f8", -8, 1]]}),
         headed({"state": {}, "arrays": [["x9", 0, 0]]}),
         encode({"a": np.arange(9.0)})[:40],
+        headed({"state": {}, "arrays": [["u1", 0, 8], ["u1", 0, 8]]}, bytes(8)),
+        packed(b"\x40\x0d\x03\x00" + 100_000 * b"[" + 100_000 * b"]"),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_other_text_is_refused(text):
     with pytest.raises(ValueError, match="are not as a page of ramify holds them"):
         decode(text)
+
+
+def test_the_reason_is_told():
+    text = headed({"state": {}, "arrays": [["u1", 0, 8]] * 2}, bytes(8))
+    with pytest.raises(ValueError, match=r"\(its arrays are larger than the data\); take a file"):
+        decode(text)
+    with pytest.raises(ValueError, match="recursion"):
+        decode(packed((200_000).to_bytes(4, "little") + 100_000 * b"[" + 100_000 * b"]"))
 
 
 def test_other_files_are_refused(tmp_path):

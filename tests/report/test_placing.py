@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from ramify import SPL, DDRTree, DRTree, Preparation
 from ramify.io import Table
@@ -45,6 +46,11 @@ def page_of(made, frame, **options):
     return decode(encode(report_state(made, features=features, annotations=about, **options)))
 
 
+def points_at(path, edge, position):
+    start, end = path.nodes_[path.edges_[edge].T]
+    return start + position[:, None] * (end - start)
+
+
 def check(made, frame, new, *, atol=1e-9, n_known=5):
     state = page_of(made, frame)
     found, known = embedded(state, new[FEATURES], new)
@@ -54,8 +60,14 @@ def check(made, frame, new, *, atol=1e-9, n_known=5):
     assert sum(at is not None for at in known) == n_known
     edge, position, distance = on_graph(state, expected.to_numpy())
     places = made.place(new)
-    np.testing.assert_array_equal(edge, places["edge"])
-    np.testing.assert_allclose(position, places["position"], atol=1e-9)
+    # What is nearest to a node lies on any of its edges.
+    is_inside = (position > 0) & (position < 1)
+    np.testing.assert_array_equal(edge[is_inside], places["edge"][is_inside])
+    np.testing.assert_allclose(
+        points_at(made.trajectory, edge, position),
+        points_at(made.trajectory, places["edge"].to_numpy(), places["position"].to_numpy()),
+        atol=1e-9 * size,
+    )
     np.testing.assert_allclose(distance, places["distance"], atol=1e-9 * size)
     if made.is_rooted:
         reached = times(state, edge, position)
@@ -349,6 +361,57 @@ def test_features_that_are_not_those_of_the_fit(cohort):
     assert "the preparation does not make of the features in it what the DDRTree was" in told
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("options", [None, {"standardize": True}, {"log1p": True, "pca": 3}])
+def test_rows_in_another_order_than_that_of_the_fit(options, kind, cohort):
+    X = cohort[FEATURES].to_numpy()
+    X[1] = X[0]
+    preparation = None if options is None else Preparation(**options)
+    rows = X if preparation is None else preparation.fit_transform(kind(X))
+    path = Trajectory.from_estimator(MODELS["soft"].fit(rows))
+    order = np.random.default_rng(0).permutation(90)
+    message = "features has the rows of the fit in another order; pass them in the order in which"
+    with pytest.raises(ValueError, match=message):
+        report_state(path, features=kind(X[order]), preparation=preparation)
+    # Equal rows stand for one another.
+    same = kind(X[[1, 0, *range(2, 90)]])
+    assert "reason" not in report_state(path, features=same, preparation=preparation)["model"]
+
+
+def test_wrong_preparations(cohort):
+    X = cohort[FEATURES].to_numpy()
+    path = Trajectory.from_estimator(MODELS["soft"].fit(X))
+    with pytest.raises(TypeError, match="preparation is a str, but must be a ramify"):
+        report_state(path, features=X, preparation="standardize")
+    with pytest.raises(TypeError, match="preparation is a StandardScaler, but must be a ramify"):
+        report_state(path, features=X, preparation=StandardScaler().fit(X))
+    with pytest.raises(ValueError, match="preparation is not fitted; pass the one that made what"):
+        report_state(path, features=X, preparation=Preparation(standardize=True))
+    with pytest.raises(ValueError, match="preparation makes 2 features, but the DDRTree was fitte"):
+        report_state(path, preparation=Preparation(pca=2).fit(X))
+    made = learn_workflow(cohort[FEATURES], MODELS["soft"], Preparation(standardize=True))
+    with pytest.raises(ValueError, match="preparation was passed with a Workflow, which brings"):
+        report_state(made, preparation=made.preparation)
+
+
+@pytest.mark.parametrize("name", ["soft", "squared", "rbf"])
+def test_files_that_do_not_know_whether_scaled_rows_were_centred(name, cohort):
+    """Earlier versions centred the rows of a file, whatever the model was fitted to."""
+    X, names = cohort[FEATURES].to_numpy(), list(cohort.index)
+    for kind in (np.asarray, sparse.csr_array):
+        table = Table(kind(X), FEATURES, names, pd.DataFrame(index=names), "simulated")
+        made = learn_workflow(table, MODELS[name], Preparation(standardize=True))
+        steps = made.preparation.steps_
+        steps["standardize"] = steps["standardize"]._replace(is_centred=None)
+        for features in (None, table.X):
+            state = report_state(made, features=features)["model"]
+            told = state.get("reason", "places")
+            if kind is np.asarray:
+                assert told == "places"
+            else:
+                assert "fitted to a sparse table by an earlier version of ramify" in told
+
+
 def test_a_preparation_of_the_users_own(cohort):
     preparation = Preparation(standardize=True)
     model = MODELS["soft"].fit(preparation.fit_transform(cohort[FEATURES]))
@@ -377,10 +440,24 @@ def test_many_training_rows_are_not_kept(cohort, monkeypatch):
     state = page_of(made, cohort)
     assert state["model"]["known"] is None
     assert state["model"]["raw_known"] is None
+    assert state["notes"] == [
+        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
+        "places of at most 50, and 24 MiB with its model."
+    ]
     found, _ = embedded(state, cohort[FEATURES])
     # Most samples that were fitted are placed where they were, but for when the fit stopped.
     far = np.abs(found - made.embedding).max(axis=1) > 0.01 * np.ptp(made.embedding)
     assert far.mean() < 0.1
+
+
+def test_places_of_many_components_count_as_model(cohort, monkeypatch):
+    path = Trajectory.from_estimator(MODELS["all components"].fit(cohort[FEATURES]))
+    assert report_state(path)["model"]["known"] is not None
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 8 * 90 * 6)
+    state = report_state(path)
+    assert "reason" not in state["model"]
+    assert state["model"]["known"] is None
+    assert state["notes"][0].startswith("The samples of the fit are not known again")
 
 
 def test_keys_of_rows_without_the_covariates_are_not_told(cohort):

@@ -18,18 +18,20 @@ from .._compat import import_pandas, validate_parameter_constraints
 from .._messages import listed
 from ..estimators._checkpoints import Checkpoint
 from ..estimators._chunked import MAX_FEATURES
-from ..graph import adjacency, count_branches
 from ..io import Table, file_hash, missing_by_column, missing_message, read_table
 from ..io._table import check_path, is_lazy
 from ..plotting import plot_embedding, plot_layout
 from ..preparation import Preparation
+from ..report.content import COMPUTED
+from ..report.facts import fitted_facts, graph_facts
 from ..trajectory import Trajectory
-from ..workflow import Workflow, column, frame_of, learn_workflow, rows_of_table
+from ..workflow import Workflow, column, frame_of, learn_workflow
 from .arguments import PARAMETERS
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure, Usage
-from .pages import write_page
-from .pictures import COMPUTED, colored_panels, default_colors, save_figure
+from .inputs import kept_rows
+from .pages import NO_PAGE, write_page
+from .pictures import colored_panels, default_colors, save_figure
 from .results import MODEL, REPORT, RUN, check_out, new_folder, write_frame, write_json
 from .roots import parse_node, parse_root
 
@@ -228,7 +230,7 @@ def fit(
             files["figure"] = [f"figure.{ending}" for ending in endings]
             save_figure(figure, [folder / name for name in files["figure"]])
         console.stage("report" if options.report else None)
-        facts = record(made, table, options, console)
+        facts = record(made, table, options) | told_by(console)
         if work is not None:
             chunks = list(table.X.chunks[0])
             facts["scheduler"] = {**work, "chunks": len(chunks), "rows per chunk": max(chunks)}
@@ -252,13 +254,12 @@ def add_report(
     if is_lazy(table.X):
         notes = ["Features are not in this page: the table was read chunk by chunk (--scheduler)."]
     else:
-        kept = import_pandas().Index(table.samples).isin(about.index)
-        given = table if kept.all() else rows_of_table(table, kept)
+        given = kept_rows(table, about.index)
     try:
         write_page(folder / REPORT, made, facts, about, given, color=color, notes=notes)
     except Exception as error:  # whatever it is, the results are there
         warnings.warn(
-            f"the report could not be made ({type(error).__name__}: {' '.join(str(error).split())})"
+            f"{NO_PAGE} ({type(error).__name__}: {' '.join(str(error).split())})"
             f"; all other results are complete, and ramify report {facts['command']['out']} tries "
             "again.",
             stacklevel=2,
@@ -356,18 +357,10 @@ def unused(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def record(
-    made: Workflow, table: Table, options: argparse.Namespace, console: Console
-) -> dict[str, Any]:
+def record(made: Workflow, table: Table, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, with what, and what came of it."""
     model, path, preparation = made.estimator, made.trajectory, made.preparation
     given = model.get_params(deep=False)
-    fitted = {
-        name: float(getattr(model, name))
-        for name in ("lam_", "gamma_", "sigma_", "scale_")
-        if hasattr(model, name)
-    }
-    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
     kept = set(path.names_.tolist())
     return {
         "ramify": __version__,
@@ -379,7 +372,7 @@ def record(
         "platform": platform.platform(),
         "method": type(model).__name__,
         "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose"}},
-        "fitted": fitted,
+        "fitted": fitted_facts(model),
         "seed": given["random_state"],
         "preparation": preparation.get_params(deep=False),
         "input": {
@@ -394,16 +387,8 @@ def record(
         "n_iter": int(model.n_iter_),
         "converged": bool(model.converged_),
         "optimality_gap": getattr(model, "optimality_gap_", None),
-        "graph": {
-            "n_nodes": len(path.nodes_),
-            "n_edges": len(path.edges_),
-            "length": float(path.lengths_.sum()),
-            "tips": tips,
-            "forks": forks,
-            "branches": branches,
-        },
+        "graph": graph_facts(path),
         "root": options.root,
-        **told_by(console),
     }
 
 

@@ -32,9 +32,13 @@ def input_table(result: Result, made: Workflow) -> Table:
         )
     if file_hash(source) != result.run["input"]["sha256"]:
         raise Failure(f"the input {source} has changed since the fit; run ramify fit again.")
-    table = read_table(source, **made.reading)
-    kept = import_pandas().Index(table.samples).isin(result.samples.index)
-    return rows_of_table(table, kept)
+    return kept_rows(read_table(source, **made.reading), result.samples.index)
+
+
+def kept_rows(table: Table, samples: Any) -> Table:
+    """The rows of these samples: those that the preparation did not drop."""
+    kept = import_pandas().Index(table.samples).isin(samples)
+    return table if kept.all() else rows_of_table(table, kept)
 
 
 def demo_table(source: str) -> Table | None:

@@ -8,8 +8,11 @@ from ..io import Table
 from ..report import write_report
 from ..workflow import Workflow
 from .inputs import with_columns
-from .pictures import COMPUTED
 
+# How the warning of a fit begins whose page could not be made; a page that is there does not tell.
+NO_PAGE = "the report could not be made"
+# Options that are paths.
+PATHS = ("input", "out", "checkpoint")
 # What the page tells of the record in run.json. The rest is for those who have the folder.
 FACTS = (
     "method",
@@ -59,13 +62,10 @@ def write_page(
     show : sequence of str
         Columns of numbers to have among the features.
     """
-    shown = list(show)
     features: dict[str, Any] = {}
     if table is not None:
-        if color in made.features and color not in COMPUTED:
-            shown.append(color)
-        values, names = with_columns(table, made, shown)
-        features = {"features": values, "feature_names": names, "show": list(dict.fromkeys(shown))}
+        values, names = with_columns(table, made, list(show))
+        features = {"features": values, "feature_names": names, "show": show}
         # A feature that was asked for as a colour is in the table of results, too.
         annotations = annotations.drop(columns=[n for n in annotations.columns if n in names])
     write_report(
@@ -97,12 +97,29 @@ def page_facts(run: dict[str, Any]) -> dict[str, Any]:
     if "parameters" in facts:
         facts["parameters"] = {k: v for k, v in facts["parameters"].items() if k != "checkpoint"}
     if "warnings" in facts:
-        facts["warnings"] = [text.replace(str(path), path.name) for text in facts["warnings"]]
-    told = {k: v for k, v in given.items() if k not in {"path", "dropped"}}
-    return facts | {"input": {"name": path.name, **told, "dropped": len(given["dropped"])}}
+        told = [text for text in facts["warnings"] if not text.startswith(NO_PAGE)]
+        facts["warnings"] = [without_paths(text, run) for text in told]
+    rest = {k: v for k, v in given.items() if k not in {"path", "dropped"}}
+    return facts | {"input": {"name": path.name, **rest, "dropped": len(given["dropped"])}}
 
 
 def without_features(error: Exception, run: dict[str, Any]) -> str:
     """A note for the reader of a page that has no features: the reason, without the path."""
-    path = PurePath(run["input"]["path"])
-    return f"Features are not in this page: {str(error).replace(str(path), path.name)}"
+    return f"Features are not in this page: {without_paths(str(error), run)}"
+
+
+def without_paths(text: str, run: dict[str, Any]) -> str:
+    """A text in which files and folders of the command are called by their names alone.
+
+    Examples
+    --------
+    >>> from ramify.cli.pages import without_paths
+    >>> run = {"input": {"path": "/home/me/patients.csv"}, "command": {"out": "/home/me/out"}}
+    >>> without_paths("/home/me/patients.csv has gaps", run)
+    'patients.csv has gaps'
+    """
+    command = run.get("command", {})
+    given = [run["input"]["path"], *(command[name] for name in PATHS if command.get(name))]
+    for path in (path for name in given for path in (Path(name).absolute(), PurePath(name))):
+        text = text.replace(str(path), path.name) if path.name else text
+    return text

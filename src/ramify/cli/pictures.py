@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 
 from .._compat import import_pandas
 from ..io import replacing_bytes
+from ..report.content import COMPUTED
 from ..trajectory import Trajectory
 
 PANEL = (6.5, 5.0)
 DPI = 150
-# What can be coloured by without being a column; a column of that name is not what is meant.
-COMPUTED = ("pseudotime", "branch")
 # More categories than this are rather names than groups.
 MAX_CATEGORIES = 12
 # What pandas calls columns that may be groups; dates and lists are none.

@@ -18,11 +18,12 @@ from ..plotting import (
     plot_trends,
     plot_uncertainty,
 )
+from ..report.content import COMPUTED
 from ..trajectory import Trajectory
 from ..workflow import Workflow
 from .console import Console, Failure, Usage
 from .inputs import feature_values, input_table
-from .pictures import COMPUTED, PANEL, colored_panels, save_figure
+from .pictures import PANEL, colored_panels, save_figure
 from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
 from .roots import rooted
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from .._messages import listed
 from ..io import Table
+from ..report import read_report
+from ..report.content import COMPUTED
 from ..workflow import Workflow
 from .console import Console, Failure
 from .inputs import input_table
 from .pages import without_features, write_page
-from .pictures import COMPUTED, default_colors
+from .pictures import default_colors
 from .results import REPORT, Result, check_file, load_workflow, read_result
 from .roots import rooted
 
@@ -26,14 +28,19 @@ def run(options: argparse.Namespace, console: Console) -> None:
     path = rooted(made, result, options.root, options.root_at)
     made = replace(made, trajectory=path, is_rooted=made.is_rooted or options.root is not None)
     annotations = result.samples[result.annotations]
-    table, notes = read_input(result, made, options.feature)
+    wanted = list(options.feature)
+    if options.color in made.features and options.color not in {*COMPUTED, *annotations.columns}:
+        wanted.append(options.color)
+    table, notes = read_input(result, made, wanted)
+    if table is None and out.exists() and not options.force:
+        check_nothing_lost(out)
     write_page(
         out,
         made,
         result.run | ({} if options.root is None else {"root": options.root}),
         annotations,
         table,
-        color=color_of(options.color, made, result, annotations),
+        color=options.color or color_of(made, result, annotations),
         show=options.feature,
         title=options.title,
         notes=notes,
@@ -48,17 +55,26 @@ def read_input(result: Result, made: Workflow, wanted: list[str]) -> tuple[Table
         return input_table(result, made), []
     except Failure as error:
         if wanted:
-            raise
+            told = listed(map(repr, wanted))
+            raise Failure(f"the report cannot have {told}: {error}") from error
         warnings.warn(f"the report is without features: {error}", stacklevel=2)
         return None, [without_features(error, result.run)]
 
 
-def color_of(color: str | None, made: Workflow, result: Result, annotations: Any) -> str:
-    """The colour that is asked for, or that of the fit."""
-    if color is None:
-        given = result.run.get("command", {}).get("color") or []
-        return str((given or default_colors(made.is_rooted, annotations))[0])
-    if color not in {*COMPUTED, *annotations.columns, *made.features}:
-        known = [*COMPUTED, *annotations.columns, *made.features]
-        raise Failure(f"--color {color!r} is no column of the result; it has {listed(known)}.")
-    return color
+def check_nothing_lost(out: Path) -> None:
+    """A page that has features is not replaced by one that has none."""
+    try:
+        columns = read_report(out)["columns"]
+    except (ValueError, KeyError, TypeError):  # no page of ours, or a damaged one
+        return
+    if any(column.get("group") == "feature" for column in columns):
+        raise Failure(
+            f"{out} has features, and the page in its place would be without; put the input back, "
+            "choose another -o, or add --force to replace it."
+        )
+
+
+def color_of(made: Workflow, result: Result, annotations: Any) -> str:
+    """The colour of the fit."""
+    given = result.run.get("command", {}).get("color") or []
+    return str((given or default_colors(made.is_rooted, annotations))[0])

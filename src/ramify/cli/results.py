@@ -185,11 +185,20 @@ def read_result(folder: str | Path) -> Result:
         result = Result(folder, run, samples)
         known = set(samples.columns)
         missing = [c for c in [*result.components, *result.annotations] if c not in known]
+        check_record(run)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Failure(f"{folder} is damaged ({error}); run ramify fit again.") from error
     if missing:
         raise Failure(f"{folder / name} lacks the column {missing[0]!r}; run ramify fit again.")
     return result
+
+
+def check_record(run: dict[str, Any]) -> None:
+    """What commands read of run.json is there, and of the right kind."""
+    Path(run["input"]["path"]), len(run["input"]["dropped"])
+    warned = run.get("warnings", [])
+    if not isinstance(warned, list) or not all(isinstance(text, str) for text in warned):
+        raise TypeError("its warnings are no list of text")
 
 
 def read_samples(path: Path, text: Sequence[str] = ()) -> Any:

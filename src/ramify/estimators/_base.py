@@ -443,7 +443,7 @@ class StructureLearner(
         annotations : DataFrame, Series or dict of columns, optional
             What else is known of the samples, one row for each: numbers, categories, dates.
         names : sequence of length n_samples, optional
-            Names of the samples; by default the index of X, or 0, 1, 2, …
+            Names of the samples; by default the index of X or of annotations, or 0, 1, 2, …
         root : int, str, sequence or dict, optional
             Where time starts: a node or milestone such as "T2", or a dict with the arguments of
             `ramify.trajectory.Trajectory.rooted`.
@@ -452,7 +452,8 @@ class StructureLearner(
         preparation : Preparation, optional
             What was done to X before the fit, if X is the table before it.
         color : str, optional
-            The column to colour by at first, "pseudotime" or "branch".
+            The column to colour by at first, also one that is computed: "pseudotime", "branch",
+            "density", …
         title : str, optional
 
         Returns

@@ -6,10 +6,12 @@ from .._typing import Floats, Ints
 
 # Beyond these sizes single precision has no numbers, or few digits.
 LARGEST, SMALLEST = float(np.finfo(np.float32).max), 1e-30
+# It may round values by this part of the range that they lie in.
+ROUNDING = 1e-5
 
 
 def single(values: Floats) -> Floats:
-    """Numbers in single precision, or in double if they are too large or too small for it.
+    """Numbers in single precision, or in double if that has too few digits for them.
 
     Examples
     --------
@@ -17,10 +19,20 @@ def single(values: Floats) -> Floats:
     >>> from ramify.report.arrays import single
     >>> single(np.array([0.5, np.nan])).dtype, single(np.array([1e300])).dtype
     (dtype('float32'), dtype('float64'))
+    >>> single(1e9 + np.array([0.5, 1.5])).dtype
+    dtype('float64')
     """
     values = np.asarray(values, dtype=np.float64)
-    size = float(np.max(np.abs(values), initial=0.0, where=np.isfinite(values)))
-    return values.astype(np.float32) if size == 0 or SMALLEST <= size <= LARGEST else values
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return values.astype(np.float32)
+    low, high = float(known.min()), float(known.max())
+    size = max(-low, high)
+    is_fine = (
+        size * float(np.finfo(np.float32).eps) <= ROUNDING * (high / 2 - low / 2) or low == high
+    )
+    is_held = size == 0 or SMALLEST <= size <= LARGEST
+    return values.astype(np.float32) if is_held and is_fine else values
 
 
 def whole_or_single(values: Floats) -> Floats:

@@ -9,7 +9,7 @@ from ..categories import largest
 from ..trajectory import Trajectory
 from ..trajectory.branches import Branches
 from .arrays import double, indices, single
-from .columns import Column
+from .columns import MOST_CATEGORIES, Column
 
 # More samples than this are not drawn one by one.
 MAX_POINTS = 50_000
@@ -19,8 +19,6 @@ MAX_BINS = 30_000
 FINEST, GROWTH = 1 / 1024, 1.25
 # The names of all samples, and the bin of each, are in the page up to this many.
 MAX_IDS = 500_000
-# Categories that are counted in each bin.
-MAX_CATEGORIES = 16
 
 
 class Bins(NamedTuple):
@@ -152,23 +150,31 @@ def bins_state(bins: Bins, names: list[str], dims: int) -> dict[str, Any]:
 
 
 def binned_column(column: Column, bins: Bins) -> dict[str, Any]:
-    """A column of the bins: means of numbers, counts of categories."""
+    """A column of the bins: means of known numbers, and how many they are; counts of categories."""
     state: dict[str, Any] = {"name": column.name, "group": column.group}
     if column.labels is None:
         values = single(bins.mean(column.values))
-        return state | {"kind": "number", "unit": column.unit, "values": values}
+        state |= {"kind": "number", "unit": column.unit, "values": values}
+        known = ~np.isnan(column.values)
+        if not known.all():
+            count = np.bincount(bins.of[known], minlength=len(bins.sizes))
+            state["known"] = count.astype(np.uint32)
+        return state
     codes, labels = column.values, column.labels
-    if len(labels) > MAX_CATEGORIES:
-        codes, labels = largest(codes, labels, MAX_CATEGORIES - 1)
+    if len(labels) > MOST_CATEGORIES:
+        codes, labels = largest(codes, labels, MOST_CATEGORIES - 1)
     counts = bins.counts(codes, len(labels)).astype(np.uint32)
     return state | {"kind": "category", "labels": labels, "counts": counts}
 
 
-def bins_note(bins: Bins) -> str:
-    """What is drawn."""
-    return (
+def bins_notes(bins: Bins) -> list[str]:
+    """What is drawn, and what is left out."""
+    drawn = (
         f"{len(bins.of):,} samples are drawn as {len(bins.sizes):,} bins of those that lie "
         f"together on one branch, within {bins.cell:.3g} along each axis. A bin stands at the mean "
         "place of its samples and shows the mean of their numbers, or their most frequent "
         "category; the area of a disc tells the number of its samples."
     )
+    if len(bins.of) <= MAX_IDS:
+        return [drawn]
+    return [drawn, f"The names of the samples are left out: a page holds at most {MAX_IDS:,}."]

@@ -1,20 +1,24 @@
 """Columns that a page can colour by: what is known of the samples, as numbers or categories."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import import_extra, import_pandas
+from .._compat import import_extra, import_pandas, pandas_of
 from .._typing import Floats, Ints
-from ..categories import are_numbers, declared_categories, numbered
-from ..preparation.covariates import is_missing
+from ..categories import are_numbers, as_floats, as_texts, declared_categories, numbered
+from ..chunks import check_not_chunked
 from ..trajectory.checks import check_order
 from .arrays import whole_or_single
 
 # The value that stands for a missing category, by the type of the numbers.
 MISSING = {"u1": 2**8 - 1, "u2": 2**16 - 1, "i4": -1}
+# Categories that have colours of their own.
+MOST_CATEGORIES = 16
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
 class Column(NamedTuple):
@@ -110,20 +114,40 @@ def annotation_columns(annotations: Any, names: Any) -> tuple[list[Column], list
 
 def as_frame(annotations: Any) -> Any:
     """A table of pandas, also of one column, a dict, or a table of polars."""
-    pandas = import_pandas()
-    if type(annotations).__module__.partition(".")[0] == "polars":
-        import_extra("pyarrow", "a polars DataFrame", "cli")
-        annotations = annotations.to_pandas()
+    pandas = import_extra("pandas", "a report with annotations", "trajectory")
+    check_not_chunked(annotations, "annotations")
+    annotations = pandas_of(annotations, "annotations")
     if isinstance(annotations, pandas.Series):
         return annotations.to_frame()
     if isinstance(annotations, pandas.DataFrame):
         return annotations
     if isinstance(annotations, dict):
-        return pandas.DataFrame(annotations)
+        try:
+            return pandas.DataFrame(annotations)
+        except OverflowError as error:
+            raise ValueError(
+                f"annotations holds a number that pandas cannot hold ({error}); pass it as text."
+            ) from error
     raise TypeError(
         f"annotations is a {type(annotations).__name__}, but must be a DataFrame, a Series or a "
         "dict of columns, whose columns have names; pass pandas.DataFrame(annotations, columns=…)."
     )
+
+
+def row_names(table: Any, n_rows: int) -> Any:
+    """The index of a table of so many rows; None if it has none but numbers from 0 on.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ramify.report.columns import row_names
+    >>> row_names(pd.DataFrame({"sex": ["f", "m"]}, index=["P1", "P2"]), 2).tolist()
+    ['P1', 'P2']
+    """
+    index = getattr(table, "index", None)
+    if index is None or callable(index) or len(index) != n_rows:
+        return None
+    return None if index.tolist() == list(range(n_rows)) else index
 
 
 def unique_names(names: Sequence[Any]) -> list[str]:
@@ -152,7 +176,7 @@ def annotation_column(name: str, series: Any) -> Column:
     """A column by its type: numbers, dates and durations in days, and all others as categories."""
     declared = declared_categories(series)
     if declared is not None:
-        texts = np.array([*map(str, declared), None], dtype=object)
+        texts = np.array([*as_texts(list(declared)), None], dtype=object)
         codes, labels = numbered(texts[series.cat.codes.to_numpy()], declared)
         return Column(name, "annotation", codes, labels)
     days, unit = as_days(series)
@@ -160,12 +184,26 @@ def annotation_column(name: str, series: Any) -> Column:
         return Column(name, "annotation", days, unit=unit)
     values = series.to_numpy()
     if are_numbers(values):
-        numbers = np.where(is_missing(values), np.nan, values).astype(np.float64)
-        return Column(name, "annotation", numbers)
+        return Column(name, "annotation", as_floats(values))
     if values.dtype.kind not in "bOU":
         values = values.astype(object)
     codes, labels = numbered(values)
     return Column(name, "annotation", codes, labels)
+
+
+def are_dates(texts: Any) -> bool:
+    """Whether text is dates as a CSV file has them, too many to be told apart as categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ramify.report.columns import are_dates
+    >>> days = pd.Series(pd.date_range("2020-01-01", periods=30).strftime("%Y-%m-%d"))
+    >>> are_dates(days), are_dates(days[:3])
+    (True, False)
+    """
+    known = texts.dropna().unique()
+    return len(known) > MOST_CATEGORIES and all(DATE.fullmatch(text) for text in known)
 
 
 def as_days(series: Any) -> tuple[Floats | None, str]:
@@ -175,6 +213,8 @@ def as_days(series: Any) -> tuple[Floats | None, str]:
     day = pandas.Timedelta(days=1)
     if kind in {"timedelta", "timedelta64"}:
         return (pandas.to_timedelta(series) / day).to_numpy(np.float64), "days"
+    if kind == "string" and are_dates(series):
+        kind = "date"
     if kind not in {"date", "datetime", "datetime64"}:
         return None, ""
     try:

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from .._typing import Floats
+from ..rows import row_keys
 from ..trajectory import Trajectory
 from .columns import Column
 
@@ -50,7 +51,13 @@ def density(points: Floats) -> Column | None:
     k = min(N_NEIGHBORS, n_points - 1)
     if k < 1:
         return None
-    radius = KDTree(points).query(points, [k + 1])[0].ravel()  # the first is the point itself
+    # A search among many equal points would look at all of them; no more than these are needed.
+    _, first, number, count = np.unique(
+        row_keys(points), return_index=True, return_inverse=True, return_counts=True
+    )
+    some = points[np.repeat(first, np.minimum(count, k + 1))]
+    # The first neighbour is the point itself.
+    radius = KDTree(some).query(points[first], [k + 1])[0].ravel()[number]
     if not radius.any():
         return None
     # More equal points than neighbours: as dense as the densest that can be told.

@@ -14,12 +14,12 @@ from ..trajectory.checks import check_points
 from ..trajectory.milestones import default_roots
 from ..workflow import Workflow
 from .arrays import double, indices, single
-from .bins import Bins, binned_column, binned_samples, bins_note, bins_of, bins_state
-from .columns import Column, annotation_columns, as_frame, column_state, unique_names
+from .bins import Bins, binned_column, binned_samples, bins_notes, bins_of, bins_state
+from .columns import Column, annotation_columns, as_frame, column_state, row_names, unique_names
 from .computed import computed_columns
 from .facts import model_facts, told
 from .features import Features, chosen_features, given_features, trends_state
-from .placing import model_state
+from .placing import known_notes, model_state
 
 VERSION = 1
 # What can be coloured by without being a column; a column of that name is not what is meant.
@@ -46,7 +46,7 @@ def report_state(
     ----------
     result, features, feature_names, show, annotations, names, preparation, color, title, facts
         As for `ramify.report.write_report`.
-    notes : sequence of str
+    notes : str or sequence of str
         Further sentences for the reader of the page.
 
     Returns
@@ -67,25 +67,32 @@ def report_state(
     """
     path, preparation, known_features, is_rooted = parts_of(result, preparation)
     n_samples, d = path._samples.points.shape
+    about = None if annotations is None else as_frame(annotations)
+    if names is None and np.array_equal(path.names_, np.arange(n_samples)):
+        names = row_names(about, n_samples)
     if names is not None:
         path = renamed(path, names)
     dims = min(d, 3)
     bins = bins_of(path, dims)
-    given = given_features(path, features, feature_names)
-    noted: list[str] = [] if bins is None else [bins_note(bins)]
-    columns, said = annotation_columns(annotations, path.names_)
+    given = given_features(path, features, feature_names, show)
+    noted: list[str] = [] if bins is None else bins_notes(bins)
+    columns, said = annotation_columns(about, path.names_)
     noted += said
     trends = None
     if given is not None:
         n_rows = n_samples if bins is None else len(bins.sizes)
-        shown, said = chosen_features(path, given, n_rows, show)
+        wanted = [show] if isinstance(show, str) else list(show)
+        if color in given.names and color not in {*COMPUTED, *(c.name for c in columns)}:
+            wanted.append(color)
+        shown, said = chosen_features(path, given, n_rows, wanted)
         noted += said
         columns += feature_columns(shown, columns)
         trends, said = trends_state(path, shown)
         noted += said
-    covariates = None if annotations is None else as_frame(annotations)
+    columns += computed_columns(path, dims)
     model = path.estimator_
-    placing = model_state(path, preparation, known_features, given, covariates)
+    placing = model_state(path, preparation, known_features, given, about)
+    noted += known_notes(path, placing)
     known = model_facts(path, preparation) | dict(facts or {})
     ids = [str(name) for name in path.names_.tolist()]
     return {
@@ -99,13 +106,13 @@ def report_state(
         "axes": axes_of(path),
         "is_rooted": is_rooted,
         "color": checked_color(color, columns, is_rooted),
-        "notes": [*noted, *map(str, notes)],
+        "notes": [*noted, *map(str, [notes] if isinstance(notes, str) else notes)],
         "samples": samples_state(path, ids, bins, dims),
         "bins": None if bins is None else bins_state(bins, ids, dims),
         "graph": graph_state(path, d if "reason" not in placing else dims),
         "columns": [
             column_state(column) if bins is None else binned_column(column, bins)
-            for column in [*columns, *computed_columns(path, dims)]
+            for column in columns
         ],
         "trends": trends,
         "model": placing,
@@ -119,13 +126,40 @@ def parts_of(
 ) -> tuple[Trajectory, Preparation | None, list[str] | None, bool]:
     """Trajectory, preparation, names of the features before it, and whether a root was given."""
     if isinstance(result, Workflow):
+        if preparation is not None:
+            raise ValueError(
+                "preparation was passed with a Workflow, which brings its own; leave it out, or "
+                "pass the trajectory of the workflow."
+            )
         return result.trajectory, result.preparation, result.features, result.is_rooted
     if isinstance(result, Trajectory):
+        check_preparation(result, preparation)
         return result, preparation, None, bool(result._wanted)
     raise TypeError(
         f"a report is made of a Trajectory or a Workflow, not of a {type(result).__name__}; call "
         "to_html of a fitted estimator, or Trajectory.from_estimator first."
     )
+
+
+def check_preparation(path: Trajectory, preparation: Any) -> None:
+    """One that was fitted, and makes as many features as the model was fitted to."""
+    if preparation is None:
+        return
+    if not isinstance(preparation, Preparation):
+        raise TypeError(
+            f"preparation is a {type(preparation).__name__}, but must be a ramify.Preparation, "
+            "which a page can repeat; leave it out, or fit the model to what one makes."
+        )
+    if not hasattr(preparation, "steps_"):
+        raise ValueError(
+            "preparation is not fitted; pass the one that made what the model was fitted to."
+        )
+    n_made, model = len(preparation.get_feature_names_out()), path.estimator_
+    if model is not None and n_made != model.n_features_in_:
+        raise ValueError(
+            f"preparation makes {n_made:,} features, but the {type(model).__name__} was fitted to "
+            f"{model.n_features_in_:,}; pass the one that made what it was fitted to."
+        )
 
 
 def renamed(path: Trajectory, names: Any) -> Trajectory:

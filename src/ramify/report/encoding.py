@@ -143,9 +143,20 @@ def decode(text: str) -> Any:
         end = 4 + int.from_bytes(blob[:4], "little")
         header = json.loads(blob[4:end])
         data = memoryview(blob)[end + -end % ALIGNMENT :]
+        # Each is copied: without this a short text could name the same bytes again and again.
+        if sum(length * TYPES[name].itemsize for name, _, length in header["arrays"]) > len(data):
+            raise ValueError("its arrays are larger than the data")
         arrays = [array_at(data, *place) for place in header["arrays"]]
         return restored(header["state"], arrays)
-    except (binascii.Error, zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+    except (
+        binascii.Error,
+        zlib.error,
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        RecursionError,
+    ) as error:
         raise ValueError(
             f"the data are not as a page of ramify holds them ({error}); take a file that ramify "
             "report or to_html has written."

@@ -1,5 +1,6 @@
 """What the page tells of the run: nothing that would not be mailed."""
 
+import math
 import platform
 from collections.abc import Mapping
 from importlib import metadata
@@ -37,11 +38,7 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
         facts = {
             "method": type(model).__name__,
             "parameters": {k: v for k, v in parameters.items() if k not in UNTOLD},
-            "fitted": {
-                name: float(getattr(model, name))
-                for name in ("lam_", "gamma_", "sigma_", "scale_")
-                if hasattr(model, name)
-            },
+            "fitted": fitted_facts(model),
             "seed": parameters["random_state"],
             "objective": float(model.objective_),
             "n_iter": int(model.n_iter_),
@@ -51,15 +48,7 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
             facts["optimality_gap"] = float(model.optimality_gap_)
     if preparation is not None:
         facts["preparation"] = preparation.get_params(deep=False)
-    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
-    facts["graph"] = {
-        "n_nodes": len(path.nodes_),
-        "n_edges": len(path.edges_),
-        "length": float(path.lengths_.sum()),
-        "tips": tips,
-        "forks": forks,
-        "branches": branches,
-    }
+    facts["graph"] = graph_facts(path)
     names = dict(
         zip(path._branches.found.milestones.tolist(), path._branches.milestones, strict=True)
     )
@@ -71,6 +60,34 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
     return facts
 
 
+def fitted_facts(model: Any) -> dict[str, float]:
+    """The parameters that a fit has chosen."""
+    names = ("lam_", "gamma_", "sigma_", "scale_")
+    return {name: float(getattr(model, name)) for name in names if hasattr(model, name)}
+
+
+def graph_facts(path: Trajectory) -> dict[str, Any]:
+    """How large the graph is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ramify.report.facts import graph_facts
+    >>> from ramify.trajectory import Trajectory
+    >>> graph_facts(Trajectory([[0, 1]], np.array([[0.0], [4.0]])))["length"]
+    4.0
+    """
+    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
+    return {
+        "n_nodes": len(path.nodes_),
+        "n_edges": len(path.edges_),
+        "length": float(path.lengths_.sum()),
+        "tips": tips,
+        "forks": forks,
+        "branches": branches,
+    }
+
+
 def told(value: Any) -> Any:
     """A fact as a page holds it: other objects by what they are, files by their names alone.
 
@@ -79,8 +96,8 @@ def told(value: Any) -> Any:
     >>> import pathlib
     >>> import numpy as np
     >>> from ramify.report.facts import told
-    >>> told({"init": np.zeros((3, 2)), "input": pathlib.Path("/home/me/patients.csv")})
-    {'init': 'array of shape (3, 2)', 'input': 'patients.csv'}
+    >>> told({"init": np.zeros((3, 2)), "input": pathlib.Path("/home/me/table.csv"), "C": np.inf})
+    {'init': 'array of shape (3, 2)', 'input': 'table.csv', 'C': 'inf'}
     """
     if isinstance(value, Mapping):
         return {str(name): told(fact) for name, fact in value.items()}
@@ -88,6 +105,8 @@ def told(value: Any) -> Any:
         return [told(fact) for fact in value]
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, PurePath):

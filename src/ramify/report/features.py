@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._compat import import_extra, pandas_of
 from .._typing import Floats, Ints, Matrix
+from ..chunks import check_not_chunked
 from ..trajectory import Trajectory
 from ..trajectory.association import associated_features
 from ..trajectory.checks import check_order
@@ -42,7 +44,7 @@ class Features(NamedTuple):
         return Features(self.values[:, chosen], [self.names[k] for k in chosen])
 
 
-def given_features(path: Trajectory, values: Any, names: Any) -> Features | None:
+def given_features(path: Trajectory, values: Any, names: Any, show: Any = ()) -> Features | None:
     """What the user passed, checked.
 
     Examples
@@ -55,7 +57,16 @@ def given_features(path: Trajectory, values: Any, names: Any) -> Features | None
     ['x0', 'x1']
     """
     if values is None:
+        for option, given in (("feature_names", names), ("show", show)):
+            if given is not None and len(given):
+                raise ValueError(
+                    f"{option} names features, but there are none; pass their values as well "
+                    "(features, or X of an estimator's to_html)."
+                )
         return None
+    import_extra("pandas", "a report with features", "trajectory")
+    check_not_chunked(values, "features")
+    values = pandas_of(values, "features")
     check_order(values, path.names_, "features")
     has_names = names is not None or hasattr(values, "columns")
     checked, found = check_features(values, names, len(path.names_), "features")

@@ -1,7 +1,6 @@
 """What a page needs to place new samples as `transform` does: numbers only, no training table."""
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..estimators.ddrtree import FIXED_POINT_RTOL, MAX_FIXED_POINT_STEPS
 from ..preparation import Preparation
 from ..rows import column_factors, row_keys
 from ..trajectory import Trajectory
+from ..workflow import knowing
 from .arrays import double, indices, single
 from .features import Features
 
@@ -83,18 +83,18 @@ def _model_state(
             "instead."
         )
     steps = {} if preparation is None else preparation.steps_
-    check_size(model, steps)
+    size = check_size(model, steps)
+    check_centring(model, steps)
     names = feature_names(model, preparation, names, given)
     raw = None if given is None or not is_of_fit(path) else training_rows(given, names)
     encoded = None
     if "adjust" in steps and raw is not None:
         encoded = encoded_covariates(steps["adjust"], covariates)
     check_same(model, preparation, raw, covariates)
-    known = known_rows(model)
+    known = known_rows(model, MAX_MODEL_BYTES - size)
     return {
         "features": list(names),
         "covariates": list(steps["adjust"].names) if "adjust" in steps else [],
-        "id_names": None,
         "drops_missing": preparation is not None and preparation.impute == "drop",
         "steps": [step_state(steps, name) for name in steps],
         "n_prepared": int(model.n_features_in_),
@@ -106,7 +106,6 @@ def _model_state(
         "raw_known": raw_known(model, steps, raw, encoded) if known is not None else None,
         "distances": single(np.percentile(path.distance_, np.arange(101))),
         "latest": float(path.pseudotime_.max()),
-        "example": None,
     }
 
 
@@ -118,8 +117,8 @@ def is_of_fit(path: Trajectory) -> bool:
     return np.array_equal(samples.points, double(model.embedding_) * samples.scale)
 
 
-def check_size(model: Any, steps: dict[str, Any]) -> None:
-    """A page holds what `transform` needs only if that is not too much, and numbers."""
+def check_size(model: Any, steps: dict[str, Any]) -> int:
+    """A page holds what `transform` needs only if that is not too much, and numbers: its bytes."""
     name = type(model).__name__
     if callable(model.kernel):
         raise CannotPlace(
@@ -142,6 +141,22 @@ def check_size(model: Any, steps: dict[str, Any]) -> None:
             f"New samples cannot be placed in this page, because {what} would take "
             f"{8 * (n_numbers + n_training) / 2**20:,.0f} MiB, and a page holds at most "
             f"{MAX_MODEL_BYTES // 2**20} MiB of it; {INSTEAD}"
+        )
+    return 8 * (n_numbers + n_training)
+
+
+def check_centring(model: Any, steps: dict[str, Any]) -> None:
+    """Earlier versions did not keep whether scaled rows were centred; those of a file would be."""
+    step = steps.get("standardize")
+    if step is None or step.is_centred is not None or "pca" in steps:
+        return
+    samples = model._kernel_samples
+    mean = model.mean_ if samples is None else samples.mean(axis=0)
+    if step.mean_after(np.empty((0, len(step.mean))), mean) is not mean:
+        raise CannotPlace(
+            "New samples cannot be placed in this page, because the model was fitted to a sparse "
+            "table by an earlier version of ramify, which did not keep that its rows were not "
+            "centred; fit it again."
         )
 
 
@@ -194,34 +209,41 @@ def check_same(
     if raw is None:
         return
     rows = np.unique(np.linspace(0, raw.shape[0] - 1, N_CHECKED).astype(np.intp))
-    some = sparse.csr_array(raw)[rows] if sparse.issparse(raw) else raw[rows]
+    some = raw[rows]
     if preparation is not None:
         if "adjust" in preparation.steps_:
             step = preparation.steps_["adjust"]
             if encoded_covariates(step, covariates) is None:
                 return
             covariates = covariates[step.names].iloc[rows]
-        some = without_names(preparation).transform(some, covariates=covariates)
+        some = knowing(preparation, None).transform(some, covariates=covariates)
     some = some if sparse.issparse(some) else np.asarray(some)
     # The fit may have been to a copy in single precision.
-    kinds = (some, some.astype(np.float32))
-    if not any(np.isin(row_keys(rows), model._known_keys).all() for rows in kinds):
-        name = type(model).__name__
-        why = (
-            f"the features in it are not those that the {name} was fitted to, which may have been "
-            "scaled; pass the preparation of the fit as well, if that was a ramify.Preparation, or"
-            if preparation is None
-            else f"the preparation does not make of the features in it what the {name} was fitted "
-            "to; pass the preparation and the features of the fit, or"
+    found = [row_keys(kind) for kind in (some, some.astype(np.float32))]
+    fitted = keys_by_row(model)[rows]
+    if any((keys == fitted).all() for keys in found):
+        return
+    if any(np.isin(keys, model._known_keys).all() for keys in found):
+        raise ValueError(
+            "features has the rows of the fit in another order; pass them in the order in which "
+            "they were fitted, for instance features.loc[names]."
         )
-        raise CannotPlace(f"New samples cannot be placed in this page, because {why} {INSTEAD}")
+    name = type(model).__name__
+    why = (
+        f"the features in it are not those that the {name} was fitted to, which may have been "
+        "scaled; pass the preparation of the fit as well, if that was a ramify.Preparation, or"
+        if preparation is None
+        else f"the preparation does not make of the features in it what the {name} was fitted to; "
+        "pass the preparation and the features of the fit, or"
+    )
+    raise CannotPlace(f"New samples cannot be placed in this page, because {why} {INSTEAD}")
 
 
-def without_names(preparation: Preparation) -> Preparation:
-    """The same for an array whose columns are in the right order."""
-    same = copy(preparation)
-    same.__dict__.pop("feature_names_in_", None)
-    return same
+def keys_by_row(model: Any) -> Ints:
+    """The keys of the rows that the model was fitted to, in the order of these."""
+    keys = np.empty_like(model._known_keys)
+    keys[model._known_rows] = model._known_keys
+    return keys
 
 
 def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
@@ -318,10 +340,10 @@ def spl_state(model: Any) -> dict[str, Any]:
 PLACES = {"DDRTree": ddrtree_state, "DRTree": drtree_state, "SPL": spl_state}
 
 
-def known_rows(model: Any) -> dict[str, Any] | None:
-    """The rows that the model was fitted to, by their keys, and their places."""
+def known_rows(model: Any, room: int) -> dict[str, Any] | None:
+    """The rows that the model was fitted to, by their keys, and their places, if there is room."""
     keys = model._known_keys
-    if not 0 < len(keys) <= MAX_KNOWN:
+    if not 0 < len(keys) <= MAX_KNOWN or 8 * model.embedding_.size > room:
         return None
     return {
         "odd": column_factors(int(model.n_features_in_)),
@@ -329,6 +351,16 @@ def known_rows(model: Any) -> dict[str, Any] | None:
         "rows": indices(model._known_rows),
         "embedding": double(model.embedding_),
     }
+
+
+def known_notes(path: Trajectory, state: dict[str, Any]) -> list[str]:
+    """What a page says if there are rows that it could know, and they are too many."""
+    if state.get("known", "") is not None or len(path.estimator_._known_keys) == 0:
+        return []
+    return [
+        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
+        f"places of at most {MAX_KNOWN:,}, and {MAX_MODEL_BYTES // 2**20} MiB with its model."
+    ]
 
 
 def raw_known(
@@ -339,9 +371,7 @@ def raw_known(
         return None
     keys = raw_keys(raw, encoded)
     # Rows that became equal share the place of the first of them.
-    prepared = np.empty_like(model._known_keys)
-    prepared[model._known_rows] = model._known_keys
-    first = model._known_rows[np.searchsorted(model._known_keys, prepared)]
+    first = model._known_rows[np.searchsorted(model._known_keys, keys_by_row(model))]
     order = np.argsort(keys, kind="stable")
     n_columns = raw.shape[1] + (0 if encoded is None else encoded.shape[1])
     return {

@@ -1,10 +1,13 @@
 """The report of a result, as text or as a file."""
 
 import os
+from inspect import signature
 from typing import Any
 
+from ..chunks import check_not_chunked
 from ..io import replacing_bytes
 from ..trajectory import Trajectory
+from .columns import row_names
 from .content import report_state
 from .page import render
 
@@ -53,16 +56,19 @@ def write_report(path: str | os.PathLike[str], result: Any, **options: Any) -> N
     annotations : DataFrame, Series or dict of columns, optional
         What else is known of the samples, one row for each: numbers, categories, dates.
     names : sequence of length n_samples, optional
-        Names of the samples; by default those of the trajectory, which model files do not hold.
+        Names of the samples; by default those of the trajectory, which model files do not hold, or
+        the index of ``annotations``.
     preparation : Preparation, optional
         What was done to ``features`` before the fit, so that the page can place new samples from
-        a table of such features. Columns that it adjusts for are looked for in ``annotations``.
+        a table of such features. Columns that it adjusts for are looked for in ``annotations``. A
+        workflow has its own.
     color : str, optional
-        The column to colour by at first, "pseudotime" or "branch".
+        The column to colour by at first, also one that is computed: "pseudotime", "branch",
+        "density", …
     title : str, optional
     facts : dict, optional
         What to tell of the run besides parameters and outcome: text, numbers, lists, dicts.
-    notes : sequence of str, optional
+    notes : str or sequence of str, optional
         Sentences for the reader of the page.
 
     Examples
@@ -88,12 +94,20 @@ def estimator_html(
     model: Any, path: Any, *, X: Any, names: Any, root: Any, **options: Any
 ) -> str | None:
     """The report of a fitted estimator (see its `to_html`)."""
-    if names is None:
-        index = getattr(X, "index", None)
-        names = None if callable(index) else index
+    for name, table in (("X", X), ("annotations", options["annotations"])):
+        check_not_chunked(table, name)
+        names = row_names(table, len(model.embedding_)) if names is None else names
     found = Trajectory.from_estimator(model, names=names, n_jobs=model.n_jobs)
     if root is not None:
-        found = found.rooted(**root) if isinstance(root, dict) else found.rooted(node=root)
+        root = root if isinstance(root, dict) else {"node": root}
+        known = list(signature(found.rooted).parameters)
+        unknown = [key for key in root if key not in known]
+        if unknown:
+            raise ValueError(
+                f"root has the key {unknown[0]!r}, but its keys are arguments of "
+                f"Trajectory.rooted: {', '.join(known)}; use these."
+            )
+        found = found.rooted(**root)
     return written(path, found, features=X, **options)
 
 

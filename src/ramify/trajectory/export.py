@@ -309,7 +309,8 @@ class ExportMixin:
         preparation : Preparation, optional
             What was done to ``features`` before the fit, so that the page can place new samples.
         color : str, optional
-            The column to colour by at first, "pseudotime" or "branch".
+            The column to colour by at first, also one that is computed: "pseudotime", "branch",
+            "density", …
         title : str, optional
 
         Examples

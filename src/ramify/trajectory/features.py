@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._compat import pandas_of
 from .._messages import listed
 from .._typing import Bools, Floats, Ints, Matrix
 from .._validation import check_not_huge
+from ..chunks import check_not_chunked
 
 # Numbers in a dense block of features (8 MiB).
 MAX_BLOCK = 2**20
@@ -38,6 +40,13 @@ def check_features(
     >>> check_features(np.zeros((3, 2)), None, 3)[1]
     [0, 1]
     """
+    check_not_chunked(values, parameter)
+    values = pandas_of(values, parameter)
+    if hasattr(values, "to_df"):
+        raise TypeError(
+            f"{parameter} is an {type(values).__name__}, but must be an array, a sparse matrix or "
+            f"a DataFrame; pass {parameter}.to_df(), or {parameter}.X without names."
+        )
     if feature_names is None and hasattr(values, "columns"):
         feature_names = list(values.columns)
     if sparse.issparse(values):
