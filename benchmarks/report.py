@@ -69,12 +69,13 @@ PLOTLY_FRAMES = """async ({n}) => {
     return {times, spent};
 }"""
 TIMED = """async (script) => {
-    const app = window.ramify;
+    const app = window.ramify, rows = [];
+    for (let i = 0; i < app.nRows; i += 3) rows.push(i);
     const tasks = {
         recolour: () => app.setColor("pseudotime"),
         root: () => app.setRoot(app.tree.milestones[1].node),
-        select: () => app.selectWhere((i) => i % 3 === 0, "third"),
-        hover: () => app.plots.embedding.sampleAt(300, 200),
+        select: () => app.select(rows, "third"),
+        hover: () => app.plots.embedding.under(300, 200),
     };
     const times = [];
     for (let k = 0; k < 7; k += 1) {
