@@ -270,7 +270,7 @@ def test_a_root_that_nobody_chose_is_called_so(open_page, tmp_path):
     for root, told in ((None, True), ("T2", False)):
         model.to_html(tmp_path / "root.html", root=root)
         opened = open_page(tmp_path / "root.html")
-        assert ("nobody has chosen it" in opened.page.inner_text(".bar-row")) is told
+        assert ("by default" in opened.page.inner_text(".bar-row")) is told
 
 
 def test_where_all_samples_are_nodes_no_distance_is_called_far(open_page, tmp_path):

@@ -20,6 +20,9 @@ const GROUPS = [
   ["feature", "Features"],
 ];
 const MOST_SHOWN = 14;
+const NOT_CHOSEN = "Nobody has chosen this root: it is the first end of the longest path.";
+// The part of the embedding's width that is left to the legend at most.
+const MOST_LEGEND = 0.35;
 
 /** Build everything into an element. */
 export function buildPage(app, root) {
@@ -28,7 +31,10 @@ export function buildPage(app, root) {
   addTheme(app);
   const tip = h("div", { class: "tip", hidden: true });
   app.plots = {
-    embedding: new Plot(plotOptions(app, tip, "Embedding with its tree", false)),
+    embedding: new Plot({
+      ...plotOptions(app, tip, "Embedding with its tree", false),
+      room: (width) => Math.min(app.legendElement.offsetWidth, MOST_LEGEND * width),
+    }),
     tree: new Plot(plotOptions(app, tip, "Tree laid out by pseudotime", true)),
   };
   app.find = (i, name) => find(app, i, name);
@@ -175,7 +181,7 @@ function toolbar(app) {
     fill(
       roots,
       field("Root", rootSelect(app)),
-      isDefault ? h("span", { class: "hint" }, " the default: nobody has chosen it") : null,
+      isDefault ? h("span", { class: "hint", title: NOT_CHOSEN }, " by default") : null,
     );
     reset.disabled = app.isStartRoot;
   };
@@ -290,7 +296,7 @@ function views(app) {
       "section",
       { class: "view", "data-view": name },
       plot.element,
-      name === "embedding" ? legend(app) : null,
+      name === "embedding" ? (app.legendElement = legend(app)) : null,
       h(
         "div",
         { class: "zoom" },

@@ -40,13 +40,14 @@ function axes(yaw, pitch) {
 export class Camera {
   /**
    * @param {{low: number[], high: number[]}} bounds
-   * @param {{stretch?: boolean, solid?: boolean}} [options] stretch: x and y have scales of their
-   *   own; solid: three dimensions
+   * @param {{stretch?: boolean, solid?: boolean, room?: number}} [options] stretch: x and y have
+   *   scales of their own; solid: three dimensions; room: pixels at the right for something else
    */
   constructor(bounds, options = {}) {
     this.bounds = bounds;
     this.stretch = Boolean(options.stretch);
     this.solid = Boolean(options.solid);
+    this.room = options.room ?? 0;
     this.reset();
   }
 
@@ -58,7 +59,8 @@ export class Camera {
   }
 
   get margins() {
-    return this.stretch ? MARGINS.stretch : MARGINS.free;
+    const [left, right, top, bottom] = this.stretch ? MARGINS.stretch : MARGINS.free;
+    return [left, right + this.room, top, bottom];
   }
 
   /** The middle of what the margins leave. */

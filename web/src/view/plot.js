@@ -29,8 +29,8 @@ const CLICK = 4; // pixels that a click may slip
 
 export class Plot {
   /**
-   * @param {{label: string, stretch?: boolean, theme: () => Object, onHover: Function,
-   *   onSample: Function, onNode: Function, onLasso: Function, onClear: Function}} options
+   * @param {{label: string, stretch?: boolean, room?: (width: number) => number,
+   *   theme: () => Object, onHover: Function, onNodeHover: Function, onSample: Function, onNode: Function, onLasso: Function, onClear: Function}} options
    */
   constructor(options) {
     this.options = options;
@@ -103,7 +103,9 @@ export class Plot {
           high: all.high.map((v, k) => Math.max(v, graph.high[k])),
         }
       : all;
-    this.camera = new Camera(bounds, { ...this.options, solid });
+    // What lies above the picture at its right, such as a legend, should hide nothing at first.
+    const room = this.options.room?.(this.element.clientWidth) ?? 0;
+    this.camera = new Camera(bounds, { stretch: this.options.stretch, solid, room });
     this.render();
   }
 
