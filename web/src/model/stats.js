@@ -92,62 +92,6 @@ export function standardisedDifference(values, inside, weights = null) {
 }
 
 /**
- * The standardised difference of a column: one for numbers, one for each label of categories.
- *
- * A label is one where it is and zero elsewhere. Of bins, numbers are the means: what varies within
- * a bin is not seen.
- *
- * @param {any} column  One of state.columns, of samples or of bins.
- * @param {ArrayLike<number | boolean>} inside
- * @param {ArrayLike<number> | null} [weights]  Of numbers in bins; counts have their own.
- * @returns {number[]}
- */
-export function standardisedDifferences(column, inside, weights = null) {
-  if (column.kind === "number") {
-    return [standardisedDifference(column.values, inside, weights)];
-  }
-  const nLabels = column.labels.length;
-  const counts = [new Float64Array(nLabels), new Float64Array(nLabels)];
-  for (let i = 0; i < inside.length; i += 1) {
-    const here = counts[inside[i] ? 1 : 0];
-    if (column.counts) {
-      here.forEach((_, label) => {
-        here[label] += column.counts[i * nLabels + label];
-      });
-    } else if (column.codes[i] >= 0 && column.codes[i] < nLabels) {
-      here[column.codes[i]] += 1;
-    }
-  }
-  const n = counts.map((side) => side.reduce((sum, count) => sum + count, 0));
-  return column.labels.map((_, label) => {
-    const [outside, within] = counts.map((side, k) => side[label] / n[k]);
-    const squares = n[0] * outside * (1 - outside) + n[1] * within * (1 - within);
-    return (within - outside) / Math.sqrt(squares / (n[0] + n[1] - 2));
-  });
-}
-
-/**
- * How often each label occurs, and how often none is known.
- *
- * @param {ArrayLike<number>} codes  What is no number of a label says that it is missing.
- * @param {number} nLabels
- * @param {Iterable<number> | null} [rows]  All, if not given.
- * @returns {{counts: Int32Array, nMissing: number}}
- */
-export function countCategories(codes, nLabels, rows = null) {
-  const counts = new Int32Array(nLabels);
-  let nMissing = 0;
-  for (const i of rows ?? Array.from(codes.keys())) {
-    if (codes[i] >= 0 && codes[i] < nLabels) {
-      counts[codes[i]] += 1;
-    } else {
-      nMissing += 1;
-    }
-  }
-  return { counts, nMissing };
-}
-
-/**
  * The percentage of training samples that have at most this value, interpolated.
  *
  * @param {number} value

@@ -40,7 +40,6 @@ export class Plot {
     this.hovered = -1;
     this.lasso = null;
     this.frame = 0;
-    this.frames = []; // times of the last frames, for whoever measures
     this.ground = h("canvas", { "aria-hidden": "true" });
     this.overlay = h("canvas", { "aria-hidden": "true" });
     this.element = h(
@@ -162,8 +161,6 @@ export class Plot {
       paintCanvas(below, this.shapes(matrix));
       paintCanvas(context, this.decorations(matrix));
     }
-    this.frames.push(performance.now());
-    if (this.frames.length > 600) this.frames.shift();
   }
 
   /** Points and lines as shapes in pixels. */

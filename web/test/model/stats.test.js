@@ -2,10 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  countCategories,
   percentileOf,
   standardisedDifference,
-  standardisedDifferences,
   summarise,
 } from "../../src/model/stats.js";
 
@@ -45,33 +43,6 @@ test("differences are in units of the pooled standard deviation", () => {
   assert.equal(standardisedDifference([4, 5, 6, 1, 2, 3, NaN], [1, 1, 1, 0, 0, 0, 1]), 3);
   assert.equal(standardisedDifference([4, 5, 6, 1, 2, 3], [0, 0, 0, 1, 1, 1]), -3);
   assert.ok(Number.isNaN(standardisedDifference([1, 2], [1, 1])));
-});
-
-test("categories have a difference for each label, as their indicators have", () => {
-  const codes = Uint8Array.of(0, 1, 1, 1, 255, 0, 2);
-  const inside = [1, 1, 1, 0, 0, 0, 0];
-  const found = standardisedDifferences({ kind: "category", labels: [..."abc"], codes }, inside);
-  found.forEach((difference, label) => {
-    const has = Array.from(codes, (code) => (code === 255 ? NaN : Number(code === label)));
-    assert.ok(Math.abs(difference - standardisedDifference(has, inside)) < 1e-12);
-  });
-  // The same in two bins.
-  const counts = Uint32Array.of(1, 2, 0, 1, 1, 1);
-  const binned = { kind: "category", labels: [..."abc"], counts };
-  assert.deepEqual(standardisedDifferences(binned, [1, 0]), found);
-});
-
-test("numbers have one difference", () => {
-  const column = { kind: "number", values: [4, 5, 6, 1, 2, 3] };
-  assert.deepEqual(standardisedDifferences(column, [1, 1, 1, 0, 0, 0]), [3]);
-});
-
-test("labels are counted, of all samples or of some", () => {
-  const codes = Int32Array.of(0, 2, 2, -1, 1);
-  assert.deepEqual(Array.from(countCategories(codes, 3).counts), [1, 1, 2]);
-  assert.equal(countCategories(codes, 3).nMissing, 1);
-  assert.deepEqual(Array.from(countCategories(codes, 3, [1, 2, 3]).counts), [0, 0, 2]);
-  assert.equal(countCategories(Uint8Array.of(255, 0), 1).nMissing, 1);
 });
 
 test("percentiles are interpolated, and end at 0 and 100", () => {
