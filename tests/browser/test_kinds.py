@@ -180,6 +180,8 @@ def test_more_samples_are_drawn_as_bins_and_the_page_says_so(open_page, tmp_path
     shown = opened.page.inner_text("#panel-selection .bars")
     for label, count in notes["site"].value_counts().items():
         assert re.search(rf"{label}\s+{count:,}\s", shown)
+    # Times are parts of the latest sample's, not of the latest bin's.
+    assert opened.run("return app.latest") == pytest.approx(trajectory.pseudotime_.max())
     # Where a number is missing for some, the others count, and the legend says how many lack it.
     opened.page.get_by_label("Colour by").select_option(label="age")
     n_missing = int(notes["age"].isna().sum())

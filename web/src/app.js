@@ -65,6 +65,8 @@ export class App {
       this.branchSizes[this.placed.branch[i]] += this.weightOf(i);
     }
     this.latest = this.placed.pseudotime.reduce((most, t) => (t > most ? t : most), 0);
+    // Bins end before their last sample; of the first root the model knows when that is.
+    if (this.isStartRoot) this.latest = this.state.model.latest ?? this.latest;
     this.computed = [
       {
         key: "branch",

@@ -202,13 +202,8 @@ def add_report(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="column to colour by at first; also pseudotime and branch (default: as in the fit)",
     )
-    parser.add_argument(
-        "--feature",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="columns of numbers to have in the page besides the features that change most",
+    add_features(
+        parser, "columns of numbers to have in the page besides the features that change most"
     )
     parser.add_argument("--title", metavar="TEXT", help="of the page (default: name of the input)")
     parser.add_argument("--root", metavar="ROOT", help="start at another root (see ramify fit)")
@@ -246,13 +241,8 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="columns to colour by, one panel each; also pseudotime and branch",
     )
-    parser.add_argument(
-        "--feature",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="features for trends and heatmap (default: those that change most along the tree)",
+    add_features(
+        parser, "features for trends and heatmap (default: those that change most along the tree)"
     )
     parser.add_argument("--root", metavar="ROOT", help="draw from another root (see ramify fit)")
     add_root_at(parser)
@@ -398,6 +388,13 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
     group.add_argument(
         "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+    )
+
+
+def add_features(parser: argparse.ArgumentParser, text: str) -> None:
+    """Which features, by name."""
+    parser.add_argument(
+        "--feature", nargs="+", action="extend", default=[], metavar="NAME", help=text
     )
 
 

@@ -3,6 +3,17 @@
 
 const FULL = 2 * Math.PI;
 
+/** Draw shapes anew on a canvas of the page, sharp on any screen: `shapesOf(width, height)`. */
+export function paintElement(canvas, shapesOf) {
+  const { clientWidth: width, clientHeight: height } = canvas;
+  const ratio = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  paintCanvas(context, shapesOf(width, height));
+}
+
 /** Draw shapes in their order. */
 export function paintCanvas(context, shapes) {
   for (const shape of shapes) {

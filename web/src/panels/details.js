@@ -1,6 +1,6 @@
 // How the page came about: parameters, versions, the objective, and notes.
 
-import { paintCanvas } from "../paint/canvas.js";
+import { paintElement } from "../paint/canvas.js";
 import { extent } from "../view/colors.js";
 import { h } from "../view/dom.js";
 import { counted, grouped, number, ticks } from "../view/format.js";
@@ -41,7 +41,7 @@ export function detailsDrawer(app) {
   );
   app.openDetails = () => {
     drawer.showModal();
-    drawConvergence(app, canvas);
+    paintElement(canvas, (width, height) => convergenceShapes(app, width, height));
   };
   drawer.addEventListener("click", (event) => {
     if (event.target === drawer) drawer.close();
@@ -86,14 +86,9 @@ function convergenceWords(app) {
   );
 }
 
-function drawConvergence(app, canvas) {
+/** The objective by step. */
+function convergenceShapes(app, width, height) {
   const history = app.state.objective_history;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
   const theme = app.themeColors();
   const [low, high] = extent(history);
   const last = Math.max(history.length - 1, 1);
@@ -110,5 +105,5 @@ function drawConvergence(app, canvas) {
   shapes.push({ ...label, x: width / 2, y: height - 1, text: "step", anchor: "middle" });
   const xy = Array.from(history, (value, k) => [x(k), y(value)]).flat();
   shapes.push({ kind: "polyline", xy, stroke: theme.accent, width: 2 });
-  paintCanvas(context, shapes);
+  return shapes;
 }

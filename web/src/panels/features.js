@@ -2,7 +2,7 @@
 
 import { placeSamples, placesOnBranches } from "../model/branches.js";
 import { extent, rgb } from "../view/colors.js";
-import { paintCanvas } from "../paint/canvas.js";
+import { paintElement } from "../paint/canvas.js";
 import { field, fill, h, select } from "../view/dom.js";
 import { clipped, number, ticks } from "../view/format.js";
 
@@ -39,17 +39,9 @@ export function featurePanel(app) {
   app.featureShapes = (width, height, theme) => chartShapes(app, app.column(chosen), width, height, theme);
 
   function draw() {
-    const width = canvas.clientWidth;
-    const height = canvas.clientHeight;
-    if (!width) return;
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
+    if (!canvas.clientWidth) return;
     const column = app.column(chosen);
-    paintCanvas(context, chartShapes(app, column, width, height, app.themeColors()));
+    paintElement(canvas, (width, height) => chartShapes(app, column, width, height, app.themeColors()));
     canvas.setAttribute("aria-label", describe(app, column));
     fill(caption, captionOf(app));
   }
