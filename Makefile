@@ -103,6 +103,10 @@ endif
 format: $(VENV)/setup.stamp
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+ifdef NPM
+	$(MAKE) web/node_modules/.stamp
+	cd web && npm run --silent format
+endif
 
 # The lower bounds of pyproject.toml, each taken exactly.
 test-lowest: $(VENV)/setup.stamp

@@ -300,7 +300,10 @@ export class App {
     const edge = Int32Array.from(this.added, (sample) => sample.edge);
     const position = Float64Array.from(this.added, (sample) => sample.position);
     const { branch, branchPosition, pseudotime } = placeSamples(
-      this.tree, this.graph, edge, position,
+      this.tree,
+      this.graph,
+      edge,
+      position,
     );
     return this.added.map((sample, k) => ({
       ...sample,

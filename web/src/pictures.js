@@ -17,9 +17,14 @@ export function compose(app, name) {
   const size = app.plots[name]?.size;
   const [width, height] = name === "feature" ? [760, 460] : size?.[0] ? size : HIDDEN;
   const shapes =
-    name === "feature" ? app.featureShapes(width, height, theme) : app.plots[name].picture(width, height);
+    name === "feature"
+      ? app.featureShapes(width, height, theme)
+      : app.plots[name].picture(width, height);
   const legend = name === "feature" ? null : legendShapes(app, theme, width + 16, HEAD);
-  const full = [width + (legend ? LEGEND : 0), Math.max(height + HEAD, (legend?.height ?? 0) + HEAD + 10)];
+  const full = [
+    width + (legend ? LEGEND : 0),
+    Math.max(height + HEAD, (legend?.height ?? 0) + HEAD + 10),
+  ];
   return {
     width: full[0],
     height: full[1],

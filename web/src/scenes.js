@@ -51,7 +51,8 @@ function clickable(app, tool, placeOf) {
   const ids = all ? Int32Array.from({ length: nNodes }, (_, k) => k) : Int32Array.from(isMilestone);
   const positions = new Float32Array(3 * ids.length);
   ids.forEach((node, k) => positions.set(placeOf(node), 3 * k));
-  const kindOf = (node) => (tool === "root" ? "root" : isMilestone.has(node) ? "milestone" : "node");
+  const kindOf = (node) =>
+    tool === "root" ? "root" : isMilestone.has(node) ? "milestone" : "node";
   return {
     ids,
     positions,
@@ -139,7 +140,16 @@ function axisNames(app, theme, dims, project) {
     const [tx, ty] = [x + (dx / length) * reach, y + (dy / length) * reach];
     return [
       { kind: "lines", xy: [x, y, tx, ty], color: theme.soft, width: 1.5 },
-      { kind: "text", x: tx, y: ty + 4, text: name, size: 10, fill: theme.soft, anchor: "middle", halo: theme.ground },
+      {
+        kind: "text",
+        x: tx,
+        y: ty + 4,
+        text: name,
+        size: 10,
+        fill: theme.soft,
+        anchor: "middle",
+        halo: theme.ground,
+      },
     ];
   });
 }
@@ -173,7 +183,14 @@ function nodeMarks(app, theme, tool, ids, at, project) {
     if (taken.some((other) => overlap(other, box))) continue;
     taken.push(box);
     shapes.push({
-      kind: "text", x: x + 9, y: y - 7, text: words, size: 12.5, bold: true, fill: theme.ink, halo: theme.ground,
+      kind: "text",
+      x: x + 9,
+      y: y - 7,
+      text: words,
+      size: 12.5,
+      bold: true,
+      fill: theme.ink,
+      halo: theme.ground,
     });
   }
   return shapes;
@@ -275,7 +292,13 @@ function closings(app, theme, project) {
   for (let k = 0; k < places.length / 4; k += 1) {
     const [x0, y0] = project(places[4 * k], places[4 * k + 1], 0);
     const [x1, y1] = project(places[4 * k + 2], places[4 * k + 3], 0);
-    shapes.push({ kind: "lines", xy: [x0, y0, x1, y1], color: theme.line, width: 1.5, dash: [4, 4] });
+    shapes.push({
+      kind: "lines",
+      xy: [x0, y0, x1, y1],
+      color: theme.line,
+      width: 1.5,
+      dash: [4, 4],
+    });
   }
   return shapes;
 }
@@ -288,15 +311,32 @@ function timeAxis(app, theme, [width, height], matrix) {
   const shapes = [
     { kind: "rect", x: 0, y: height - 22, width, height: 22, fill: theme.veil },
     {
-      kind: "text", x: width - 8, y: height - 7, text: "pseudotime", size: 11, fill: theme.soft, anchor: "end",
+      kind: "text",
+      x: width - 8,
+      y: height - 7,
+      text: "pseudotime",
+      size: 11,
+      fill: theme.soft,
+      anchor: "end",
     },
   ];
   for (const value of shown) {
     const x = scale * value + shift;
     if (x < 12 || x > width - 90) continue;
-    shapes.push({ kind: "lines", xy: [x, height - 22, x, height - 18], color: theme.soft, width: 1 });
     shapes.push({
-      kind: "text", x, y: height - 7, text: number(value), size: 11, fill: theme.soft, anchor: "middle",
+      kind: "lines",
+      xy: [x, height - 22, x, height - 18],
+      color: theme.soft,
+      width: 1,
+    });
+    shapes.push({
+      kind: "text",
+      x,
+      y: height - 7,
+      text: number(value),
+      size: 11,
+      fill: theme.soft,
+      anchor: "middle",
     });
   }
   return shapes;
@@ -319,13 +359,26 @@ function lines(text) {
 export function legendShapes(app, theme, x, y) {
   const { coloring } = app;
   const line = (words, at, bold = false) => ({
-    kind: "text", x: at, y: 0, text: words, size: 12, bold, fill: theme.ink,
+    kind: "text",
+    x: at,
+    y: 0,
+    text: words,
+    size: 12,
+    bold,
+    fill: theme.ink,
   });
   const shapes = [{ ...line(clipped(coloring.name, LEGEND_LETTERS), x, true), y: y + 12 }];
   let at = y + 30;
   if (coloring.kind === "number") {
     for (let k = 0; k < 60; k += 1) {
-      shapes.push({ kind: "rect", x: x + 2 * k, y: at - 8, width: 2.5, height: 12, fill: coloring.scale(k / 59) });
+      shapes.push({
+        kind: "rect",
+        x: x + 2 * k,
+        y: at - 8,
+        width: 2.5,
+        height: 12,
+        fill: coloring.scale(k / 59),
+      });
     }
     shapes.push({ ...line(number(coloring.low), x), y: at + 20 });
     shapes.push({ ...line(number(coloring.high), x + 120), y: at + 20, anchor: "end" });
@@ -338,7 +391,12 @@ export function legendShapes(app, theme, x, y) {
   } else {
     for (const entry of coloring.entries) {
       shapes.push({
-        kind: "points", xy: [x + 6, at - 4], rgba: [...rgb(entry.color), 255], shapes: [entry.shape], radius: 5, order: [0],
+        kind: "points",
+        xy: [x + 6, at - 4],
+        rgba: [...rgb(entry.color), 255],
+        shapes: [entry.shape],
+        radius: 5,
+        order: [0],
       });
       const words = `${clipped(entry.label, LEGEND_LETTERS)} (${entry.count})`;
       shapes.push({ ...line(words, x + 18), y: at });

@@ -113,7 +113,10 @@ function header(app) {
 }
 
 function exportMenu(app) {
-  const views = [["embedding", "Embedding"], ["tree", "Tree"]];
+  const views = [
+    ["embedding", "Embedding"],
+    ["tree", "Tree"],
+  ];
   if (app.features.length) views.push(["feature", "Feature chart"]);
   const menu = h(
     "details",
@@ -174,7 +177,13 @@ function toolbar(app) {
         .filter((column) => column.group === group)
         .map((column) => ({ value: column.key, text: clipped(column.name, 60) })),
     }));
-    fill(colors, field("Colour by", select(groups, app.colorKey, (key) => app.setColor(key))));
+    fill(
+      colors,
+      field(
+        "Colour by",
+        select(groups, app.colorKey, (key) => app.setColor(key)),
+      ),
+    );
   };
   const drawRoots = () => {
     const isDefault = !app.state.is_rooted && app.isStartRoot;
@@ -197,13 +206,34 @@ function toolbar(app) {
     colors,
     roots,
     reset,
-    choice("Tool", [["pan", "Move"], ["lasso", "Lasso"], ["root", "Set root"]], "pan", (tool) => setTool(app, tool)),
+    choice(
+      "Tool",
+      [
+        ["pan", "Move"],
+        ["lasso", "Lasso"],
+        ["root", "Set root"],
+      ],
+      "pan",
+      (tool) => setTool(app, tool),
+    ),
     app.state.dims >= 3
-      ? choice("Dimensions", [["2", "2-D"], ["3", "3-D"]], "2", (dims) => setDims(app, Number(dims)))
+      ? choice(
+          "Dimensions",
+          [
+            ["2", "2-D"],
+            ["3", "3-D"],
+          ],
+          "2",
+          (dims) => setDims(app, Number(dims)),
+        )
       : null,
     choice(
       "Views",
-      [["both", "Both"], ["embedding", "Embedding"], ["tree", "Tree"]],
+      [
+        ["both", "Both"],
+        ["embedding", "Embedding"],
+        ["tree", "Tree"],
+      ],
       app.state.dims === 1 ? "tree" : "both",
       (view) => showViews(app, view),
     ),
@@ -267,7 +297,11 @@ function notes(app) {
     { class: "notes" },
     first,
     more.length
-      ? h("button", { type: "button", class: "link", onclick: () => app.openDetails() }, ` and ${counted(more.length, "more note")}`)
+      ? h(
+          "button",
+          { type: "button", class: "link", onclick: () => app.openDetails() },
+          ` and ${counted(more.length, "more note")}`,
+        )
       : null,
   );
 }
@@ -300,9 +334,21 @@ function views(app) {
       h(
         "div",
         { class: "zoom" },
-        h("button", { type: "button", "aria-label": "Zoom in", onclick: () => plot.zoom(1.4) }, "+"),
-        h("button", { type: "button", "aria-label": "Zoom out", onclick: () => plot.zoom(1 / 1.4) }, "−"),
-        h("button", { type: "button", "aria-label": "See everything", onclick: () => plot.fit() }, "⤢"),
+        h(
+          "button",
+          { type: "button", "aria-label": "Zoom in", onclick: () => plot.zoom(1.4) },
+          "+",
+        ),
+        h(
+          "button",
+          { type: "button", "aria-label": "Zoom out", onclick: () => plot.zoom(1 / 1.4) },
+          "−",
+        ),
+        h(
+          "button",
+          { type: "button", "aria-label": "See everything", onclick: () => plot.fit() },
+          "⤢",
+        ),
       ),
     ),
   );
@@ -384,7 +430,10 @@ function lookAt(app, i) {
 function placeTip(tip, event) {
   tip.hidden = false;
   const { offsetWidth: width, offsetHeight: height } = tip;
-  const left = event.clientX + 16 + width > window.innerWidth ? event.clientX - 16 - width : event.clientX + 16;
+  const left =
+    event.clientX + 16 + width > window.innerWidth
+      ? event.clientX - 16 - width
+      : event.clientX + 16;
   const top = Math.min(event.clientY + 12, window.innerHeight - height - 8);
   tip.style.left = `${Math.max(left, 4)}px`;
   tip.style.top = `${Math.max(top, 4)}px`;
@@ -403,13 +452,20 @@ function showTip(app, tip, i, event) {
   const rows = [
     ["branch", branch.name],
     ["pseudotime", number(app.placed.pseudotime[i], 6)],
-    ...shown.slice(0, MOST_SHOWN).map((column) => [clipped(column.name, 30), clipped(app.valueWithUnit(column, i), 60)]),
+    ...shown
+      .slice(0, MOST_SHOWN)
+      .map((column) => [clipped(column.name, 30), clipped(app.valueWithUnit(column, i), 60)]),
   ];
-  if (shown.length > MOST_SHOWN) rows.push([`${grouped(shown.length - MOST_SHOWN)} more columns`, ""]);
+  if (shown.length > MOST_SHOWN)
+    rows.push([`${grouped(shown.length - MOST_SHOWN)} more columns`, ""]);
   fill(
     tip,
     h("strong", {}, clipped(app.label(i), 60)),
-    h("dl", {}, rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    h(
+      "dl",
+      {},
+      rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+    ),
   );
   placeTip(tip, event);
 }
@@ -439,18 +495,30 @@ function sidebar(app) {
   const buttons = tabs.map(([name, words]) =>
     h(
       "button",
-      { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => open(name) },
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${name}`,
+        "aria-controls": `panel-${name}`,
+        onclick: () => open(name),
+      },
       words,
     ),
   );
   app.openTab = open;
   const list = h("div", { role: "tablist", "aria-label": "Panels" }, buttons);
   const bodies = tabs.map(([name, , build]) =>
-    h("div", { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" }, build(app)),
+    h(
+      "div",
+      { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" },
+      build(app),
+    ),
   );
   list.addEventListener("keydown", (event) => {
     const k = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
-    const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 }[event.key];
+    const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 }[
+      event.key
+    ];
     if (wanted === undefined) return;
     const next = (wanted + tabs.length) % tabs.length;
     open(tabs[next][0]);

@@ -30,8 +30,14 @@ test("the composition of bins counts every sample, not the most frequent label",
 test("the order of drawing is a permutation, the same every time", () => {
   const order = shuffled(1000);
   assert.deepEqual([...order], [...shuffled(1000)]);
-  assert.deepEqual([...order].sort((a, b) => a - b), Array.from({ length: 1000 }, (_, k) => k));
-  assert.notDeepEqual([...order], Array.from({ length: 1000 }, (_, k) => k));
+  assert.deepEqual(
+    [...order].sort((a, b) => a - b),
+    Array.from({ length: 1000 }, (_, k) => k),
+  );
+  assert.notDeepEqual(
+    [...order],
+    Array.from({ length: 1000 }, (_, k) => k),
+  );
 });
 
 test("the area of a bin's disc tells the number of its samples", () => {
@@ -41,7 +47,12 @@ test("the area of a bin's disc tells the number of its samples", () => {
 });
 
 test("columns of a file have names of their own", () => {
-  assert.deepEqual(distinctNames(["sample", "branch", "branch", "branch_"]), ["sample", "branch", "branch_", "branch__"]);
+  assert.deepEqual(distinctNames(["sample", "branch", "branch", "branch_"]), [
+    "sample",
+    "branch",
+    "branch_",
+    "branch__",
+  ]);
 });
 
 test("facts are told in words", () => {
@@ -51,7 +62,13 @@ test("facts are told in words", () => {
 });
 
 test("a lasso holds what it winds around, also if it is not convex", () => {
-  const corners = [[0, 0], [4, 0], [4, 4], [2, 1], [0, 4]];
+  const corners = [
+    [0, 0],
+    [4, 0],
+    [4, 4],
+    [2, 1],
+    [0, 4],
+  ];
   assert.ok(isInside(0.5, 2, corners));
   assert.ok(!isInside(2, 3, corners));
   assert.ok(!isInside(9, 1, corners));

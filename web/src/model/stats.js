@@ -71,7 +71,11 @@ function repeated(sorted, order, weights) {
  * @param {ArrayLike<number> | null} [weights]
  */
 export function standardisedDifference(values, inside, weights = null) {
-  const [n, sum, squares] = [[0, 0], [0, 0], [0, 0]];
+  const [n, sum, squares] = [
+    [0, 0],
+    [0, 0],
+    [0, 0],
+  ];
   const each = (use) => {
     for (let i = 0; i < values.length; i += 1) {
       if (!Number.isNaN(values[i])) {

@@ -57,14 +57,21 @@ export function branchPanel(app) {
       list,
       h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)),
       branches.length > MOST_BRANCHES
-        ? h("p", { class: "hint" }, `The ${MOST_BRANCHES} largest of ${counted(branches.length, "branch")}.`)
+        ? h(
+            "p",
+            { class: "hint" },
+            `The ${MOST_BRANCHES} largest of ${counted(branches.length, "branch")}.`,
+          )
         : null,
     );
   }
 
   function drawDetail() {
     if (chosen < 0) {
-      fill(detail, h("p", { class: "hint" }, "Choose a branch to highlight it and to see what is on it."));
+      fill(
+        detail,
+        h("p", { class: "hint" }, "Choose a branch to highlight it and to see what is on it."),
+      );
       return;
     }
     const branch = app.tree.branches[chosen];
@@ -122,7 +129,15 @@ export function branchPanel(app) {
       h(
         "table",
         { class: "numbers tight" },
-        h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            head.map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
         h(
           "tbody",
           {},
@@ -135,7 +150,12 @@ export function branchPanel(app) {
                 { scope: "row" },
                 h(
                   "button",
-                  { type: "button", class: "link", title: row.column.name, onclick: () => app.showFeature(row.column.key) },
+                  {
+                    type: "button",
+                    class: "link",
+                    title: row.column.name,
+                    onclick: () => app.showFeature(row.column.key),
+                  },
                   clipped(row.column.name, 40),
                 ),
               ),
@@ -210,7 +230,15 @@ export function compositionTable(app, column, inside) {
       rows.length > shown.length
         ? h("tr", {}, h("th", { scope: "row" }, `${rows.length - shown.length} more`))
         : null,
-      nMissing ? h("tr", {}, h("th", { scope: "row" }, "missing"), h("td", {}), h("td", {}, grouped(nMissing))) : null,
+      nMissing
+        ? h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, "missing"),
+            h("td", {}),
+            h("td", {}, grouped(nMissing)),
+          )
+        : null,
     ),
   );
 }

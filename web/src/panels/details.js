@@ -28,15 +28,34 @@ export function detailsDrawer(app) {
       h("button", { type: "button", onclick: () => drawer.close(), "aria-label": "Close" }, "✕"),
     ),
     app.state.notes.length
-      ? h("section", {}, h("h3", {}, "Notes"), h("ul", {}, app.state.notes.map((note) => h("li", {}, note))))
+      ? h(
+          "section",
+          {},
+          h("h3", {}, "Notes"),
+          h(
+            "ul",
+            {},
+            app.state.notes.map((note) => h("li", {}, note)),
+          ),
+        )
       : null,
-    h("section", {}, h("h3", {}, "Convergence"), canvas, h("p", { class: "hint" }, convergenceWords(app))),
+    h(
+      "section",
+      {},
+      h("h3", {}, "Convergence"),
+      canvas,
+      h("p", { class: "hint" }, convergenceWords(app)),
+    ),
     ...Object.entries(app.state.facts).map(([name, value]) => factSection(name, value)),
     h(
       "section",
       {},
       h("h3", {}, "Keys"),
-      h("dl", {}, KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      h(
+        "dl",
+        {},
+        KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]),
+      ),
     ),
   );
   app.openDetails = () => {
@@ -57,7 +76,11 @@ function factSection(name, value) {
     "section",
     {},
     isTable ? h("h3", {}, title(name)) : null,
-    h("dl", {}, rows.flatMap(([key, fact]) => [h("dt", {}, title(key)), h("dd", {}, words(fact))])),
+    h(
+      "dl",
+      {},
+      rows.flatMap(([key, fact]) => [h("dt", {}, title(key)), h("dd", {}, words(fact))]),
+    ),
   );
 }
 
@@ -72,7 +95,11 @@ export function words(fact) {
   if (typeof fact === "number") return number(fact, 6);
   if (Array.isArray(fact)) return fact.length ? fact.map(words).join(", ") : "none";
   if (typeof fact === "object") {
-    return Object.entries(fact).map(([key, value]) => `${title(key)}: ${words(value)}`).join("; ") || "none";
+    return (
+      Object.entries(fact)
+        .map(([key, value]) => `${title(key)}: ${words(value)}`)
+        .join("; ") || "none"
+    );
   }
   return String(fact);
 }

@@ -12,12 +12,23 @@ const TOP = 12;
 
 export function featurePanel(app) {
   if (!app.features.length) {
-    return h("div", { class: "panel" }, h("p", { class: "hint" }, "This page holds no values of features."));
+    return h(
+      "div",
+      { class: "panel" },
+      h("p", { class: "hint" }, "This page holds no values of features."),
+    );
   }
   let chosen = app.features[0].key;
-  const canvas = h("canvas", { class: "chart", role: "img", "aria-label": "Feature by pseudotime" });
+  const canvas = h("canvas", {
+    class: "chart",
+    role: "img",
+    "aria-label": "Feature by pseudotime",
+  });
   const caption = h("p", { class: "hint" });
-  const options = app.features.map((column) => ({ value: column.key, text: clipped(column.name, 60) }));
+  const options = app.features.map((column) => ({
+    value: column.key,
+    text: clipped(column.name, 60),
+  }));
   const control = select([{ options }], chosen, (key) => {
     chosen = key;
     draw();
@@ -36,12 +47,15 @@ export function featurePanel(app) {
   };
   app.chosenFeature = () => app.column(chosen);
   /** The chart as shapes, for an exported picture. */
-  app.featureShapes = (width, height, theme) => chartShapes(app, app.column(chosen), width, height, theme);
+  app.featureShapes = (width, height, theme) =>
+    chartShapes(app, app.column(chosen), width, height, theme);
 
   function draw() {
     if (!canvas.clientWidth) return;
     const column = app.column(chosen);
-    paintElement(canvas, (width, height) => chartShapes(app, column, width, height, app.themeColors()));
+    paintElement(canvas, (width, height) =>
+      chartShapes(app, column, width, height, app.themeColors()),
+    );
     canvas.setAttribute("aria-label", describe(app, column));
     fill(caption, captionOf(app));
   }
@@ -55,7 +69,9 @@ function captionOf(app) {
   const { trends } = app.state;
   if (!trends) return "Samples by pseudotime. Trends are not part of this page; its notes say why.";
   const level = Math.round(100 * trends.level);
-  const moved = app.isStartRoot ? "" : " The trends were fitted at the first root and are shown along the new one.";
+  const moved = app.isStartRoot
+    ? ""
+    : " The trends were fitted at the first root and are shown along the new one.";
   return `Lines: trend on each branch, with its pointwise ${level} % band.${moved}`;
 }
 
@@ -74,9 +90,15 @@ export function trendCurves(app, column) {
   if (!trends) return [];
   const nPoints = trends.n_points;
   const nBranches = app.startTree.branches.length;
-  const first = app.features.findIndex((feature) => feature.key === column.key) * nBranches * nPoints;
+  const first =
+    app.features.findIndex((feature) => feature.key === column.key) * nBranches * nPoints;
   const places = placesOnBranches(app.startTree, app.graph, nPoints);
-  const { branch, branchPosition, pseudotime } = placeSamples(app.tree, app.graph, places.edge, places.position);
+  const { branch, branchPosition, pseudotime } = placeSamples(
+    app.tree,
+    app.graph,
+    places.edge,
+    places.position,
+  );
   const curves = new Map();
   for (let k = 0; k < nBranches * nPoints; k += 1) {
     const from = places.branch[k];
@@ -143,12 +165,36 @@ function axes(column, { low, high, latest, x, y, width, height, theme }) {
   }
   for (const value of ticks(0, latest, 5)) {
     const at = x(value);
-    shapes.push({ kind: "lines", xy: [at, height - FOOT, at, height - FOOT + 4], color: theme.soft, width: 1 });
-    shapes.push({ ...label, x: at, y: height - FOOT + 16, text: number(value, 3), anchor: "middle" });
+    shapes.push({
+      kind: "lines",
+      xy: [at, height - FOOT, at, height - FOOT + 4],
+      color: theme.soft,
+      width: 1,
+    });
+    shapes.push({
+      ...label,
+      x: at,
+      y: height - FOOT + 16,
+      text: number(value, 3),
+      anchor: "middle",
+    });
   }
-  shapes.push({ ...label, x: (LEFT + width) / 2, y: height - 4, text: "pseudotime", anchor: "middle" });
+  shapes.push({
+    ...label,
+    x: (LEFT + width) / 2,
+    y: height - 4,
+    text: "pseudotime",
+    anchor: "middle",
+  });
   const words = clipped(column.name, 40);
-  shapes.push({ ...label, x: 11, y: (height - FOOT + TOP) / 2, text: words, anchor: "middle", turned: true });
+  shapes.push({
+    ...label,
+    x: 11,
+    y: (height - FOOT + TOP) / 2,
+    text: words,
+    anchor: "middle",
+    turned: true,
+  });
   return shapes;
 }
 
@@ -164,7 +210,10 @@ function samples(app, column, x, y, theme) {
     xy[2 * i + 1] = y(column.values[i]);
     const faded = app.selection && !app.selection[i] ? 0.85 : 0.25;
     const color = rgb(styles[app.placed.branch[i]].color);
-    rgba.set(color.map((value, c) => (1 - faded) * value + faded * ground[c]), 4 * i);
+    rgba.set(
+      color.map((value, c) => (1 - faded) * value + faded * ground[c]),
+      4 * i,
+    );
     rgba[4 * i + 3] = 200;
     order.push(i);
   }
@@ -183,8 +232,16 @@ function curveShapes(app, column, x, y) {
     const [r, g, b] = rgb(color);
     if (lower.every((value) => !Number.isNaN(value))) {
       const there = time.flatMap((t, k) => [x(t), y(upper[k])]);
-      const back = time.map((t, k) => [x(t), y(lower[k])]).reverse().flat();
-      bands.push({ kind: "polyline", xy: [...there, ...back], closed: true, fill: `rgba(${r}, ${g}, ${b}, 0.25)` });
+      const back = time
+        .map((t, k) => [x(t), y(lower[k])])
+        .reverse()
+        .flat();
+      bands.push({
+        kind: "polyline",
+        xy: [...there, ...back],
+        closed: true,
+        fill: `rgba(${r}, ${g}, ${b}, 0.25)`,
+      });
     }
     const xy = time.flatMap((t, k) => [x(t), y(mean[k])]);
     lines.push({ kind: "polyline", xy, stroke: app.themeColors().ground, width: 5 });

@@ -28,7 +28,12 @@ export function legend(app) {
       "div",
       {},
       bar,
-      h("div", { class: "ends" }, h("span", {}, number(coloring.low)), h("span", {}, number(coloring.high))),
+      h(
+        "div",
+        { class: "ends" },
+        h("span", {}, number(coloring.low)),
+        h("span", {}, number(coloring.high)),
+      ),
       coloring.unit ? h("div", { class: "hint" }, coloring.unit) : null,
     );
   }
@@ -47,7 +52,9 @@ export function legend(app) {
             {
               type: "button",
               class: "link",
-              title: app.weights ? `${entry.label}: select the bins in which it is the most frequent` : entry.label,
+              title: app.weights
+                ? `${entry.label}: select the bins in which it is the most frequent`
+                : entry.label,
               "aria-pressed": String(app.selectionKey === `${column.key}/${entry.code}`),
               "data-key": `${column.key}/${entry.code}`,
               onclick: () => app.toggleCategory(column, entry.code),
@@ -58,12 +65,20 @@ export function legend(app) {
           ),
         ),
       ),
-      coloring.nOthers ? h("li", {}, plain(coloring.other, `${coloring.nOthers} others`, coloring.otherCount)) : null,
+      coloring.nOthers
+        ? h("li", {}, plain(coloring.other, `${coloring.nOthers} others`, coloring.otherCount))
+        : null,
     );
   }
 
   function plain(color, words, count) {
-    return h("div", { class: "plain" }, swatch(color), words, h("span", { class: "count" }, grouped(count)));
+    return h(
+      "div",
+      { class: "plain" },
+      swatch(color),
+      words,
+      h("span", { class: "count" }, grouped(count)),
+    );
   }
 
   app.on("root color selection", draw);

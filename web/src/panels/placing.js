@@ -11,7 +11,8 @@ const MOST_ROWS = 200;
 export function placingPanel(app) {
   const { model } = app.state;
   if (!model || model.reason) {
-    const reason = model?.reason ?? "This page holds no model; place new samples with ramify transform.";
+    const reason =
+      model?.reason ?? "This page holds no model; place new samples with ramify transform.";
     return h("div", { class: "panel" }, h("p", {}, reason));
   }
   const wanted = [...model.features, ...model.covariates];
@@ -37,8 +38,7 @@ export function placingPanel(app) {
       const given = app.addSamples(area.value, hints);
       if (given.dropped.length) {
         const named = given.dropped.slice(0, 5).map(({ id, column }) => `${id} (${column})`);
-        problem.textContent =
-          `${counted(given.dropped.length, "row")} left out, as a value is missing: ${named.join(", ")}.`;
+        problem.textContent = `${counted(given.dropped.length, "row")} left out, as a value is missing: ${named.join(", ")}.`;
       }
     } catch (error) {
       problem.textContent = error.message;
@@ -93,7 +93,11 @@ export function placingPanel(app) {
         ),
         h(
           "button",
-          { type: "button", onclick: () => download("header.csv", `${toCsv(["sample", ...wanted], [])}`, "text/csv") },
+          {
+            type: "button",
+            onclick: () =>
+              download("header.csv", `${toCsv(["sample", ...wanted], [])}`, "text/csv"),
+          },
           "Header as CSV",
         ),
       );
@@ -102,12 +106,25 @@ export function placingPanel(app) {
     const rows = app.placesOfAdded();
     fill(
       result,
-      ...rows.slice(-MOST_ROWS).reverse().map((row) => card(app, row)),
-      rows.length > MOST_ROWS ? h("p", { class: "hint" }, `The last ${MOST_ROWS} of ${rows.length}.`) : null,
+      ...rows
+        .slice(-MOST_ROWS)
+        .reverse()
+        .map((row) => card(app, row)),
+      rows.length > MOST_ROWS
+        ? h("p", { class: "hint" }, `The last ${MOST_ROWS} of ${rows.length}.`)
+        : null,
       h(
         "div",
         { class: "row" },
-        h("button", { type: "button", onclick: () => download(`${fileName(app.state.title)}-placed.csv`, placedCsv(app), "text/csv") }, "Places as CSV"),
+        h(
+          "button",
+          {
+            type: "button",
+            onclick: () =>
+              download(`${fileName(app.state.title)}-placed.csv`, placedCsv(app), "text/csv"),
+          },
+          "Places as CSV",
+        ),
         h("button", { type: "button", onclick: () => app.clearAdded() }, "Remove"),
       ),
     );
@@ -122,7 +139,11 @@ export function placingPanel(app) {
     h(
       "div",
       { class: "row" },
-      h("button", { type: "button", class: "primary", onclick: () => place() }, "Place on the tree"),
+      h(
+        "button",
+        { type: "button", class: "primary", onclick: () => place() },
+        "Place on the tree",
+      ),
       h("label", { class: "button", for: file.id }, "Choose a file"),
       file,
     ),
@@ -142,15 +163,30 @@ function card(app, row) {
     ["branch", `${row.branchName}, at ${number(100 * row.branchPosition, 3)} % of it`],
     ["pseudotime", number(row.pseudotime, 6)],
     ["distance from the tree", `${number(row.distance, 6)}${far}`],
-    [app.state.axes.slice(0, 3).join(", "), [...row.embedding.slice(0, 3)].map((v) => number(v, 6)).join(", ")],
+    [
+      app.state.axes.slice(0, 3).join(", "),
+      [...row.embedding.slice(0, 3)].map((v) => number(v, 6)).join(", "),
+    ],
   ];
   return h(
     "section",
     { class: "card" },
     h("h3", {}, row.id),
-    h("dl", {}, facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
-    row.known ? h("p", { class: "hint" }, "This is one of the samples of the fit: it keeps its place.") : null,
-    isComparable && part > 99 ? h("p", { class: "hint" }, "It lies farther from the tree than nearly all samples of the fit: its place may mean little.") : null,
+    h(
+      "dl",
+      {},
+      facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+    ),
+    row.known
+      ? h("p", { class: "hint" }, "This is one of the samples of the fit: it keeps its place.")
+      : null,
+    isComparable && part > 99
+      ? h(
+          "p",
+          { class: "hint" },
+          "It lies farther from the tree than nearly all samples of the fit: its place may mean little.",
+        )
+      : null,
   );
 }
 
@@ -158,15 +194,33 @@ function card(app, row) {
 export function placedCsv(app) {
   const rows = app.placesOfAdded();
   const names = [
-    "sample", ...app.state.axes, "edge", "source", "target", "position", "distance",
-    "branch", "branch_position", "pseudotime", "pseudotime_scaled",
+    "sample",
+    ...app.state.axes,
+    "edge",
+    "source",
+    "target",
+    "position",
+    "distance",
+    "branch",
+    "branch_position",
+    "pseudotime",
+    "pseudotime_scaled",
   ];
   const { latest } = app;
   return toCsv(
     names,
     rows.map((row) => [
-      row.id, ...row.embedding, row.edge, row.source, row.target, row.position, row.distance,
-      row.branchName, row.branchPosition, row.pseudotime, latest > 0 ? row.pseudotime / latest : row.pseudotime,
+      row.id,
+      ...row.embedding,
+      row.edge,
+      row.source,
+      row.target,
+      row.position,
+      row.distance,
+      row.branchName,
+      row.branchPosition,
+      row.pseudotime,
+      latest > 0 ? row.pseudotime / latest : row.pseudotime,
     ]),
   );
 }

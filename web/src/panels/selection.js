@@ -20,7 +20,11 @@ export function selectionPanel(app) {
           { class: "hint" },
           "Nothing is selected. Draw around samples with the lasso (or with Shift held), click a sample, a branch or an entry of the legend.",
         ),
-        h("button", { type: "button", onclick: () => exportCsv(app) }, app.weights ? "All bins as CSV" : "All samples as CSV"),
+        h(
+          "button",
+          { type: "button", onclick: () => exportCsv(app) },
+          app.weights ? "All bins as CSV" : "All samples as CSV",
+        ),
       );
       return;
     }
@@ -37,25 +41,58 @@ export function selectionPanel(app) {
     const name = app.selectionName ? `${app.selectionName}: ` : "";
     fill(
       body,
-      h("p", {}, `${clipped(name, 60)}${counted(size, "sample")}${bins} (${percent(size / app.state.n_samples)} of all).`),
+      h(
+        "p",
+        {},
+        `${clipped(name, 60)}${counted(size, "sample")}${bins} (${percent(size / app.state.n_samples)} of all).`,
+      ),
       h(
         "div",
         { class: "row" },
-        h("button", { type: "button", class: "primary", onclick: () => exportCsv(app) }, "Selection as CSV"),
+        h(
+          "button",
+          { type: "button", class: "primary", onclick: () => exportCsv(app) },
+          "Selection as CSV",
+        ),
         h("button", { type: "button", onclick: () => app.clearSelection() }, "Clear"),
       ),
       rows.length === 1
         ? values(app, rows[0])
-        : [field("Composition by", control), compositionTable(app, app.column(columnKey), app.selection)],
+        : [
+            field("Composition by", control),
+            compositionTable(app, app.column(columnKey), app.selection),
+          ],
       rows.length === 1 ? null : h("h4", {}, app.weights ? "Bins" : "Samples"),
-      rows.length === 1 ? null : h(
-        "ul",
-        { class: "ids" },
-        rows.slice(0, MOST_ROWS).map((i) =>
-          h("li", {}, h("button", { type: "button", class: "link", "data-key": `row ${i}`, onclick: () => app.lookAt(i) }, clipped(app.label(i), 40)), ` ${app.tree.branches[app.placed.branch[i]].name}`),
-        ),
-      ),
-      rows.length > MOST_ROWS ? h("p", { class: "hint" }, `The first ${MOST_ROWS} of ${counted(rows.length, app.weights ? "bin" : "sample")}; the file has all.`) : null,
+      rows.length === 1
+        ? null
+        : h(
+            "ul",
+            { class: "ids" },
+            rows.slice(0, MOST_ROWS).map((i) =>
+              h(
+                "li",
+                {},
+                h(
+                  "button",
+                  {
+                    type: "button",
+                    class: "link",
+                    "data-key": `row ${i}`,
+                    onclick: () => app.lookAt(i),
+                  },
+                  clipped(app.label(i), 40),
+                ),
+                ` ${app.tree.branches[app.placed.branch[i]].name}`,
+              ),
+            ),
+          ),
+      rows.length > MOST_ROWS
+        ? h(
+            "p",
+            { class: "hint" },
+            `The first ${MOST_ROWS} of ${counted(rows.length, app.weights ? "bin" : "sample")}; the file has all.`,
+          )
+        : null,
     );
   }
 
@@ -93,8 +130,14 @@ export function rowsCsv(app) {
     (column) => column.group !== "computed" || column.name !== "distance from the tree",
   );
   const names = [
-    first, ...(bins ? ["samples"] : []), "branch", "branch_position", "pseudotime", "distance",
-    ...axes.slice(0, dims), ...shown.flatMap((column) => headers(column, Boolean(bins))),
+    first,
+    ...(bins ? ["samples"] : []),
+    "branch",
+    "branch_position",
+    "pseudotime",
+    "distance",
+    ...axes.slice(0, dims),
+    ...shown.flatMap((column) => headers(column, Boolean(bins))),
   ];
   const { scale } = app.graph;
   return toCsv(

@@ -3,27 +3,30 @@
 import { categoryCounts, weightsOf } from "../data.js";
 
 // Okabe and Ito's colours and eight more, as in ramify.plotting; the last eight are triangles.
+// prettier-ignore
 const LIGHT = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
   "#5A2D00", "#9600F0", "#001E87", "#B4FFA5", "#4B2D5A", "#9687FF", "#C3A55A", "#872D3C",
-]; // prettier-ignore
+];
 // On dark ground black becomes white, and the eight more are chosen anew: each the colour farthest
 // from the ground, greys and all before it in CIE Lab, for the worst of four kinds of vision
 // (16.6 or more), among colours with a contrast of at least 3 to the ground.
+// prettier-ignore
 const DARK = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#FFFFFF",
   "#9600F0", "#B4FFA5", "#A54B3C", "#C3A55A", "#E13CFF", "#78FFC3", "#D200B4", "#87C387",
-]; // prettier-ignore
+];
 const MISSING = { light: "#BDBDBD", dark: "#5C6068" };
 const OTHER = { light: "#737373", dark: "#9EA3AB" };
 const N_CIRCLES = 8;
 export const MOST_CATEGORIES = LIGHT.length;
 
 // Viridis at every sixteenth.
+// prettier-ignore
 const VIRIDIS = [
   "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",
   "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219", "#fde725",
-].map(rgb); // prettier-ignore
+].map(rgb);
 // The dark end would be lost on dark ground.
 const RANGE = { light: [0, 1], dark: [0.22, 1] };
 

@@ -14,7 +14,12 @@ export function h(tag, attributes = {}, ...children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat().filter((child) => child !== null).map(asNode));
+  element.append(
+    ...children
+      .flat()
+      .filter((child) => child !== null)
+      .map(asNode),
+  );
   return element;
 }
 
@@ -26,7 +31,12 @@ function asNode(child) {
 export function fill(element, ...children) {
   const active = document.activeElement;
   const key = element.contains(active) ? active.dataset.key : undefined;
-  element.replaceChildren(...children.flat().filter((child) => child !== null).map(asNode));
+  element.replaceChildren(
+    ...children
+      .flat()
+      .filter((child) => child !== null)
+      .map(asNode),
+  );
   if (key !== undefined) {
     const same = [...element.querySelectorAll("[data-key]")].find((e) => e.dataset.key === key);
     same?.focus({ preventScroll: true });

@@ -30,7 +30,8 @@ const CLICK = 4; // pixels that a click may slip
 export class Plot {
   /**
    * @param {{label: string, stretch?: boolean, room?: (width: number) => number,
-   *   theme: () => Object, onHover: Function, onNodeHover: Function, onSample: Function, onNode: Function, onLasso: Function, onClear: Function}} options
+   *   theme: () => Object, onHover: Function, onNodeHover: Function, onSample: Function,
+   *   onNode: Function, onLasso: Function, onClear: Function}} options
    */
   constructor(options) {
     this.options = options;
@@ -221,9 +222,10 @@ export class Plot {
     });
     this.camera = zoomed;
     const matrix = zoomed.matrix(width, height);
-    const shapes = [...this.shapes(matrix), ...this.scene.decorate(
-      (x, y, z) => project(matrix, x, y, z), this.size, matrix,
-    )];
+    const shapes = [
+      ...this.shapes(matrix),
+      ...this.scene.decorate((x, y, z) => project(matrix, x, y, z), this.size, matrix),
+    ];
     this.camera = camera;
     this.size = before;
     return shapes;
@@ -354,7 +356,10 @@ export class Plot {
     let [best, least, front] = [-1, Infinity, Infinity];
     for (let i = 0; i < count; i += 1) {
       const [px, py, depth] = project(
-        m, positions[3 * i], positions[3 * i + 1], positions[3 * i + 2],
+        m,
+        positions[3 * i],
+        positions[3 * i + 1],
+        positions[3 * i + 2],
       );
       const gap = Math.hypot(px - x, py - y);
       if (gap > reachOf(i)) continue;
@@ -374,7 +379,9 @@ export class Plot {
     const node = this.nearest(x, y, nodes.positions, nodes.ids.length, (k) => nodes.reach[k]);
     // Samples gather at nodes: but for tips and forks, the nearer one is meant.
     const isNode = node.index >= 0 && (nodes.first[node.index] || node.gap < sample.gap);
-    return isNode ? { node: nodes.ids[node.index], sample: -1 } : { node: -1, sample: sample.index };
+    return isNode
+      ? { node: nodes.ids[node.index], sample: -1 }
+      : { node: -1, sample: sample.index };
   }
 
   hover(x, y, event) {

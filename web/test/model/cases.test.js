@@ -65,8 +65,16 @@ function checkLayout(tree, found, expected) {
   const places = at.flatMap((k) => expected.milestones.slice(2 * k, 2 * k + 2));
   assertNear(found.milestones, places, "milestones");
   assertSame(found.branch, expected.branch, "branch");
-  assertSame(Array.from(found.start, (k) => at[k]), expected.start, "start");
-  assertSame(Array.from(found.end, (k) => (k < 0 ? -1 : at[k])), expected.end, "end");
+  assertSame(
+    Array.from(found.start, (k) => at[k]),
+    expected.start,
+    "start",
+  );
+  assertSame(
+    Array.from(found.end, (k) => (k < 0 ? -1 : at[k])),
+    expected.end,
+    "end",
+  );
   for (const key of ["times", "across", "room", "closings", "samples"]) {
     assertNear(found[key], expected[key], key);
   }

@@ -16,12 +16,22 @@ test("what is written is read again", () => {
     ["", "-2.5e-7", "a,b", ";", "\t"],
   ];
   const table = parseTable(toCsv(names, rows), { usual: "," });
-  assert.deepEqual(table.names, names.map((name) => name.trim()));
+  assert.deepEqual(
+    table.names,
+    names.map((name) => name.trim()),
+  );
   assert.deepEqual(table.rows, rows);
 });
 
 test("only what needs them gets quotation marks", () => {
-  const text = toCsv(["a b", "c;d"], [[1.5, NaN], [true, null], ['"', "x,y"]]);
+  const text = toCsv(
+    ["a b", "c;d"],
+    [
+      [1.5, NaN],
+      [true, null],
+      ['"', "x,y"],
+    ],
+  );
   assert.equal(text, 'a b,c;d\n1.5,\ntrue,\n"""","x,y"\n');
   assert.deepEqual(parseTable(toCsv(["a"], [[""], ["1"]])).rows, [[""], ["1"]]);
 });
@@ -33,7 +43,11 @@ test("numbers are written so that they are read as the same", () => {
 });
 
 test("separators, byte order marks, blank lines and empty ends are told apart from data", () => {
-  for (const [separator, end] of [[",", "\n"], [";", "\r\n"], ["\t", "\r"]]) {
+  for (const [separator, end] of [
+    [",", "\n"],
+    [";", "\r\n"],
+    ["\t", "\r"],
+  ]) {
     const lines = ["x,y".replace(",", separator), "", `1${separator}2`, separator, ""];
     const table = parseTable(`\uFEFF${lines.join(end)}`);
     assert.deepEqual(table.names, ["x", "y"]);

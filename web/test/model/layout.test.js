@@ -50,7 +50,10 @@ test("a tree without samples is laid out, too", () => {
 
 test("samples at one time are spread across", () => {
   const found = spread(new Int32Array(4), Float64Array.of(0.5, 0.5, 0.5, 3), Float64Array.of(0, 4));
-  assert.deepEqual(list(found).map((value) => Number(value.toFixed(2))), [0, -0.31, 0.19, -0.05]);
+  assert.deepEqual(
+    list(found).map((value) => Number(value.toFixed(2))),
+    [0, -0.31, 0.19, -0.05],
+  );
 });
 
 test("the density of even samples is even", () => {

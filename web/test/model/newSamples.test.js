@@ -18,7 +18,10 @@ const rowsOf = (read) => read.rows.map((row) => Array.from(row));
 test("columns are found by name, others are ignored, and the first names the samples", () => {
   const read = readSamples("patient;site;crp;bmi\nP1;x;1,5;20\nP2;y;2;21,5\n", modelOf());
   assert.deepEqual(read.ids, ["P1", "P2"]);
-  assert.deepEqual(rowsOf(read), [[20, 1.5], [21.5, 2]]);
+  assert.deepEqual(rowsOf(read), [
+    [20, 1.5],
+    [21.5, 2],
+  ]);
   assert.deepEqual(read.dropped, []);
 });
 
@@ -34,12 +37,18 @@ test("a row without a header is taken in the order of the features", () => {
   assert.deepEqual(rowsOf(readSamples("20,5\t1,5", modelOf())), [[20.5, 1.5]]);
   const named = readSamples("P1,20,1\nP2,21,2", modelOf());
   assert.deepEqual(named.ids, ["P1", "P2"]);
-  assert.deepEqual(rowsOf(named), [[20, 1], [21, 2]]);
+  assert.deepEqual(rowsOf(named), [
+    [20, 1],
+    [21, 2],
+  ]);
 });
 
 test("covariates are read as numbers and levels", () => {
   const read = readSamples("sex,age,bmi,crp\nm,50,20,1\nf,61.5,21,2\n", ADJUSTED);
-  assert.deepEqual(read.covariates, [[50, "m"], [61.5, "f"]]);
+  assert.deepEqual(read.covariates, [
+    [50, "m"],
+    [61.5, "f"],
+  ]);
 });
 
 test("missing values stay for a model that imputes them", () => {

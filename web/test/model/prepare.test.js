@@ -55,7 +55,13 @@ test("levels become indicators of all but the first", () => {
 });
 
 test("whole numbers and truth values are levels however they are spelt", () => {
-  const step = { names: ["x", "y"], levels: [["1", "2"], ["False", "True"]] };
+  const step = {
+    names: ["x", "y"],
+    levels: [
+      ["1", "2"],
+      ["False", "True"],
+    ],
+  };
   assert.deepEqual(Array.from(encodeCovariates(step, ["2.0", "TRUE"])), [1, 1]);
   assert.deepEqual(Array.from(encodeCovariates(step, ["+1", "false"])), [0, 0]);
 });

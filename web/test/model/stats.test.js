@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {
-  percentileOf,
-  standardisedDifference,
-  summarise,
-} from "../../src/model/stats.js";
+import { percentileOf, standardisedDifference, summarise } from "../../src/model/stats.js";
 
 test("missing values are counted and left out", () => {
   assert.deepEqual(summarise([4, NaN, 1, 3, 2]), {

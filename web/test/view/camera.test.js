@@ -50,8 +50,15 @@ test("turning is a rotation: the three axes stay at right angles", () => {
   camera.turn(37, -21);
   const m = camera.matrix(400, 300);
   const rows = [m.slice(0, 3), m.slice(4, 7), m.slice(8, 11)];
-  for (const [a, b] of [[0, 1], [0, 2], [1, 2]]) {
-    near(rows[a].reduce((sum, v, k) => sum + v * rows[b][k], 0), 0);
+  for (const [a, b] of [
+    [0, 1],
+    [0, 2],
+    [1, 2],
+  ]) {
+    near(
+      rows[a].reduce((sum, v, k) => sum + v * rows[b][k], 0),
+      0,
+    );
   }
 });
 

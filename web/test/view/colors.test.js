@@ -42,10 +42,16 @@ test("numbers on dark ground can be seen", () => {
 
 test("from the ninth category on there is another shape; of too many the largest are kept", () => {
   const nine = categoryColors(new Array(9).fill(1), "light");
-  assert.deepEqual(nine.map((style) => style.shape), [0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  assert.deepEqual(
+    nine.map((style) => style.shape),
+    [0, 0, 0, 0, 0, 0, 0, 0, 1],
+  );
   const counts = Array.from({ length: 20 }, (_, k) => k);
   const own = categoryColors(counts, "light").map((style) => style.own);
-  assert.deepEqual(own, counts.map((k) => k >= 5));
+  assert.deepEqual(
+    own,
+    counts.map((k) => k >= 5),
+  );
 });
 
 test("missing values are counted, by the samples that they stand for", () => {
@@ -53,7 +59,10 @@ test("missing values are counted, by the samples that they stand for", () => {
   const column = { kind: "category", name: "a", labels: ["x", "y"], codes };
   const found = colorize(column, "light", [1, 5, 2, 3]);
   assert.equal(found.nMissing, 5);
-  assert.deepEqual(found.entries.map((entry) => entry.count), [1, 5]);
+  assert.deepEqual(
+    found.entries.map((entry) => entry.count),
+    [1, 5],
+  );
   const numbers = { kind: "number", name: "a", values: [1, Number.NaN, 3] };
   const scaled = colorize(numbers, "light");
   assert.deepEqual([scaled.low, scaled.high, scaled.nMissing], [1, 3, 1]);
@@ -62,9 +71,18 @@ test("missing values are counted, by the samples that they stand for", () => {
 });
 
 test("the legend of bins counts samples, not bins by their most frequent label", () => {
-  const column = { kind: "category", name: "a", labels: ["x", "y"], codes: [1, 0], counts: [2, 3, 4, 0] };
+  const column = {
+    kind: "category",
+    name: "a",
+    labels: ["x", "y"],
+    codes: [1, 0],
+    counts: [2, 3, 4, 0],
+  };
   const found = colorize(column, "light", [6, 4]);
-  assert.deepEqual(found.entries.map((entry) => entry.count), [6, 3]);
+  assert.deepEqual(
+    found.entries.map((entry) => entry.count),
+    [6, 3],
+  );
   assert.equal(found.nMissing, 1);
 });
 

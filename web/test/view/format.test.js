@@ -1,10 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clipped, counted, fileName, grouped, number, percent, ticks } from "../../src/view/format.js";
+import {
+  clipped,
+  counted,
+  fileName,
+  grouped,
+  number,
+  percent,
+  ticks,
+} from "../../src/view/format.js";
 
 test("numbers are short and keep their digits", () => {
-  const shown = [0, 5, -3, 0.25, 1234.5678, 1e-7, 123456789, 2.5e8, 0.1 + 0.2].map((v) => number(v));
-  assert.deepEqual(shown, ["0", "5", "−3", "0.25", "1235", "1e−7", "123,456,789", "250,000,000", "0.3"]);
+  const shown = [0, 5, -3, 0.25, 1234.5678, 1e-7, 123456789, 2.5e8, 0.1 + 0.2].map((v) =>
+    number(v),
+  );
+  assert.deepEqual(shown, [
+    "0",
+    "5",
+    "−3",
+    "0.25",
+    "1235",
+    "1e−7",
+    "123,456,789",
+    "250,000,000",
+    "0.3",
+  ]);
   assert.equal(number(Number.NaN), "–");
   assert.equal(number(Infinity), "∞");
   assert.equal(number(12345.678, 3), "12300");
@@ -19,7 +39,13 @@ test("counts have groups of three and a plural", () => {
 });
 
 test("small and large shares are not rounded away", () => {
-  assert.deepEqual([0, 0.004, 0.5, 0.996, 1].map(percent), ["0 %", "0.4 %", "50 %", "99.6 %", "100 %"]);
+  assert.deepEqual([0, 0.004, 0.5, 0.996, 1].map(percent), [
+    "0 %",
+    "0.4 %",
+    "50 %",
+    "99.6 %",
+    "100 %",
+  ]);
   assert.equal(percent(Number.NaN), "–");
 });
 
@@ -37,7 +63,11 @@ test("ticks are round numbers within their range", () => {
   assert.deepEqual(ticks(0, 10, 5), [0, 2, 4, 6, 8, 10]);
   assert.deepEqual(ticks(0.13, 0.61, 5), [0.2, 0.3, 0.4, 0.5, 0.6]);
   assert.deepEqual(ticks(3, 3), [3]);
-  for (const [low, high] of [[-1e6, 3e7], [1e-9, 2e-9], [-0.3, 0.4]]) {
+  for (const [low, high] of [
+    [-1e6, 3e7],
+    [1e-9, 2e-9],
+    [-0.3, 0.4],
+  ]) {
     const found = ticks(low, high);
     assert.ok(found.length >= 3 && found.length <= 12, `${low} ${high} ${found}`);
     assert.ok(found.every((v) => v >= low - 1e-12 * Math.abs(low) && v <= high * (1 + 1e-12)));

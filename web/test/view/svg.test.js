@@ -13,7 +13,12 @@ test("text from the data stays text", () => {
 });
 
 test("every kind of shape is drawn, and what is clipped lies in a picture of its own", () => {
-  const points = { xy: [1, 1, 3, 3], rgba: [1, 2, 3, 255, 9, 9, 9, 128], shapes: [0, 1], order: [0, 1] };
+  const points = {
+    xy: [1, 1, 3, 3],
+    rgba: [1, 2, 3, 255, 9, 9, 9, 128],
+    shapes: [0, 1],
+    order: [0, 1],
+  };
   const inner = [
     { kind: "points", ...points, radius: 2 },
     { kind: "disc", x: 1, y: 1, r: 2, fill: "red" },
@@ -22,9 +27,21 @@ test("every kind of shape is drawn, and what is clipped lies in a picture of its
     { kind: "polyline", xy: [0, 0, 1, 1], stroke: "red", width: 1, closed: true },
     { kind: "rect", x: 0, y: 0, width: 1, height: 1, fill: "red" },
   ];
-  const svg = paintSvg([{ kind: "clip", x: 0, y: 0, width: 5, height: 5, shapes: inner }], 9, 9, "t");
+  const svg = paintSvg(
+    [{ kind: "clip", x: 0, y: 0, width: 5, height: 5, shapes: inner }],
+    9,
+    9,
+    "t",
+  );
   assert.equal(svg.match(/<svg/g).length, 2);
-  for (const tag of ["<circle", "<polygon", "<path", "<rect", 'fill-opacity="0.5"', "stroke-dasharray"]) {
+  for (const tag of [
+    "<circle",
+    "<polygon",
+    "<path",
+    "<rect",
+    'fill-opacity="0.5"',
+    "stroke-dasharray",
+  ]) {
     assert.ok(svg.includes(tag), tag);
   }
 });
