@@ -10,16 +10,16 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures web lint-web test-web clean
 
 help:
-	@echo "make demo         fit a tree to real data and draw it, in ramify-demo/"
+	@echo "make demo         fit a tree to real data and draw it, in branchwise-demo/"
 	@echo "make test         run every test; those of the page need Chromium and Node, and say so"
 	@echo "make lint         check style and types"
-	@echo "make web          build the report's JavaScript into src/ramify/report/static (needs Node)"
+	@echo "make web          build the report's JavaScript into src/branchwise/report/static (needs Node)"
 	@echo "make setup        make .venv with every extra and the developers' tools"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
 	@echo "make test-lowest  run the tests on the oldest supported versions"
 	@echo "make reproduce    the paper's table and figures (an hour), into docs/reproduction.md"
-	@echo "make reproduce-quick  a look at them (some minutes), into ramify-reproduction-quick/"
+	@echo "make reproduce-quick  a look at them (some minutes), into branchwise-reproduction-quick/"
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
@@ -41,19 +41,19 @@ $(VENV)/setup.stamp: $(VENV)/demo.stamp
 	@touch $@
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/ramify demo --out ramify-demo
+	$(BIN)/branchwise demo --out branchwise-demo
 
-# The data sets lie in the folder that the environment variable RAMIFY_DATA names, or are fetched;
+# The data sets lie in the folder that the environment variable BRANCHWISE_DATA names, or are fetched;
 # their images are nobody's to give away, so that the page has dots in their place.
 reproduce: $(VENV)/setup.stamp
-	$(BIN)/ramify reproduce all --no-images -o ramify-reproduction
+	$(BIN)/branchwise reproduce all --no-images -o branchwise-reproduction
 	mkdir -p docs/images/reproduction
-	cp ramify-reproduction/*.png docs/images/reproduction/
+	cp branchwise-reproduction/*.png docs/images/reproduction/
 	sed -e 's#](\([a-z0-9_-]*\.png\))#](images/reproduction/\1)#' \
-		-e 's#\[\([a-z0-9_-]*\.csv\)\]([a-z0-9_.-]*)#`\1`#' ramify-reproduction/report.md > docs/reproduction.md
+		-e 's#\[\([a-z0-9_-]*\.csv\)\]([a-z0-9_.-]*)#`\1`#' branchwise-reproduction/report.md > docs/reproduction.md
 
 reproduce-quick: $(VENV)/setup.stamp
-	$(BIN)/ramify reproduce all --quick -o ramify-reproduction-quick
+	$(BIN)/branchwise reproduce all --quick -o branchwise-reproduction-quick
 
 setup: $(VENV)/setup.stamp
 
@@ -87,7 +87,7 @@ test-web: web/node_modules/.stamp
 test-uncompiled: $(VENV)/setup.stamp
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses=auto \
 		tests/test_kdtree.py tests/graph tests/structures tests/solvers/test_ddrtree.py \
-		tests/trajectory/test_twigs.py tests/baselines/test_smce.py \
+		tests/trajectory/test_twigs.py paper/tests/baselines/test_smce.py \
 		-k "not many_nodes and not algorithm_2 and not never_rises and not stated_error"
 
 lint: $(VENV)/setup.stamp
@@ -144,4 +144,4 @@ bench-report: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/report.py
 
 clean:
-	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick ramify-demo ramify-reproduction ramify-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick branchwise-demo branchwise-reproduction branchwise-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -66,7 +66,7 @@ def ddrtree_one_centre_per_point(quick: bool) -> list[Case]:
     for n in (300, 600) if quick else (500, 1000, 2000):
         common = {"gamma": 10.0, "sigma": 1e-3, "max_iter": 20, "tol": 0}
         for program, params in (
-            ("ramify.DDRTree", {"n_components": 2, "n_centers": None, "lam": "5N"}),
+            ("branchwise.DDRTree", {"n_components": 2, "n_centers": None, "lam": "5N"}),
             ("ddrtree-python", {"dimensions": 2, "lambda_": "5N"}),
         ):
             cases.append(
@@ -99,7 +99,7 @@ def one_centre_per_point(n: int, repeats: int, pilot: dict[str, Any]) -> Case:
     large = n > 30_000
     return Case(
         f"N={n}",
-        "ramify.DDRTree",
+        "branchwise.DDRTree",
         data("branching", n),
         {**params, "sigma": "auto", "max_iter": 20},
         iterations=None if large else (2, 20),
@@ -118,21 +118,21 @@ def ddrtree_few_centres(quick: bool) -> list[Case]:
         "repeats": 1 if quick else 3,
     }
     shared = {"gamma": 10.0, "sigma": 1e-3, "tol": 0}
-    ramify = {"n_components": 2, "n_centers": 133, "tol": 0, "random_state": 0}
+    branchwise = {"n_components": 2, "n_centers": 133, "tol": 0, "random_state": 0}
     return [
         Case(
-            "ramify, parameters of ddrtree-python",
-            "ramify.DDRTree",
+            "branchwise, parameters of ddrtree-python",
+            "branchwise.DDRTree",
             table,
-            {**ramify, **shared, "lam": "5N"},
+            {**branchwise, **shared, "lam": "5N"},
             **shorter,
             extras=("objective",),
         ),
         Case(
-            "ramify, own defaults",
-            "ramify.DDRTree",
+            "branchwise, own defaults",
+            "branchwise.DDRTree",
             table,
-            ramify,
+            branchwise,
             **shorter,
         ),
         Case(
@@ -154,7 +154,7 @@ def ddrtree_few_centres(quick: bool) -> list[Case]:
 
 
 def million(n: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The large table, and ramify's parameters for it."""
+    """The large table, and branchwise's parameters for it."""
     params = {"n_components": 2, "n_centers": 1000, "max_iter": 20, "tol": 0, "random_state": 0}
     return data("branching", n, dtype="float32"), params
 
@@ -168,7 +168,7 @@ def ddrtree_million(quick: bool) -> list[Case]:
         cases.append(
             Case(
                 f"N={n}",
-                "ramify.DDRTree",
+                "branchwise.DDRTree",
                 table,
                 params,
                 iterations=(4, 20),
@@ -180,7 +180,7 @@ def ddrtree_million(quick: bool) -> list[Case]:
         )
     table, params = million(sizes[0] if quick else sizes[-1])
     cases.append(
-        Case("profile", "ramify.DDRTree", table, params, mode="profile", repeats=1, threads=1)
+        Case("profile", "branchwise.DDRTree", table, params, mode="profile", repeats=1, threads=1)
     )
     return cases
 
@@ -194,15 +194,15 @@ def umap_million(quick: bool) -> list[Case]:
         "umap-learn",
         table,
         repeats=1,
-        # Long enough to tell whether ramify is five times faster; the rest is a lower bound.
+        # Long enough to tell whether branchwise is five times faster; the rest is a lower bound.
         timeout=20 * MINUTE,
         # Its default; compiling takes umap most of a minute in every process, too long to try both.
         threads="all",
     )
     if not quick:
         return [umap]
-    # The quick run has no fit of ramify of this size elsewhere.
-    return [Case("ramify", "ramify.DDRTree", table, params, repeats=1), umap]
+    # The quick run has no fit of branchwise of this size elsewhere.
+    return [Case("branchwise", "branchwise.DDRTree", table, params, repeats=1), umap]
 
 
 def drtree(quick: bool) -> list[Case]:
@@ -210,7 +210,7 @@ def drtree(quick: bool) -> list[Case]:
     return [
         Case(
             f"N={n}",
-            "ramify.DRTree",
+            "branchwise.DRTree",
             data("branching", n),
             {"n_components": 2, "max_iter": 20, "tol": 0},
             pilot={"n": 10_000},
@@ -226,7 +226,7 @@ def spl_certified(quick: bool) -> list[Case]:
     return [
         Case(
             f"N={n}",
-            "ramify.SPL",
+            "branchwise.SPL",
             data("intrinsic10", n),
             {"n_components": 12, "n_neighbors": 10, "tol": 1e-4},
             pilot={"n": 1000},
@@ -249,7 +249,7 @@ def spl_growth(quick: bool) -> list[Case]:
             cases.append(
                 Case(
                     f"{name} N={n}",
-                    "ramify.SPL",
+                    "branchwise.SPL",
                     data(name, n),
                     {"n_components": 2, "n_neighbors": 10, "solver": "auto", "random_state": 0},
                     pilot={"n": ns[0]},
@@ -267,7 +267,7 @@ def spl_accuracy(quick: bool) -> list[Case]:
     return [
         Case(
             f"{name} N={n}",
-            "ramify.SPL",
+            "branchwise.SPL",
             data(name, n),
             {"n_components": 2, "n_neighbors": 10, "random_state": 0},
             mode="accuracy",
@@ -287,8 +287,8 @@ def spl_subgradient(quick: bool) -> list[Case]:
     table = data("surface", n)
     return [
         Case(
-            "ramify",
-            "ramify.SPL",
+            "branchwise",
+            "branchwise.SPL",
             table,
             params,
             mode="to-objective",
@@ -312,14 +312,14 @@ def elpigraph(quick: bool) -> list[Case]:
     """A principal tree of 50 nodes, whole fits."""
     n, nodes = (2000, 20) if quick else (10_000, 50)
     table = data("branching", n)
-    ramify = {"n_components": 3, "random_state": 0}
+    branchwise = {"n_components": 3, "random_state": 0}
     return [
         *(
             Case(
                 name,
-                "ramify.DDRTree",
+                "branchwise.DDRTree",
                 table,
-                {**ramify, **params},
+                {**branchwise, **params},
                 repeats=1 if quick else 3,
                 extras=("tree",),
             )
@@ -346,7 +346,7 @@ def first_call(quick: bool) -> list[Case]:
     return [
         Case(
             name,
-            f"ramify.{name}",
+            f"branchwise.{name}",
             data("branching", 500),
             {"max_iter": 5},
             mode="first-call",

@@ -22,8 +22,8 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from ramify import DDRTree
-from ramify.chunks import SPLIT_EVERY
+from branchwise import DDRTree
+from branchwise.data.dask import SPLIT_EVERY
 from render import between_markers
 
 HERE = Path(__file__).resolve().parent
@@ -140,16 +140,16 @@ def count_bytes(dask_worker: Any = None, dask_scheduler: Any = None) -> int:
     """From now on, add up the bytes that this process writes to others; return those so far."""
     from distributed.comm.tcp import TCP
 
-    if not hasattr(TCP, "ramify_bytes"):
-        TCP.ramify_bytes, write = 0, TCP.write
+    if not hasattr(TCP, "branchwise_bytes"):
+        TCP.branchwise_bytes, write = 0, TCP.write
 
         async def counted(self: Any, *args: Any, **options: Any) -> Any:
             size = await write(self, *args, **options)
-            TCP.ramify_bytes += int(size or 0)
+            TCP.branchwise_bytes += int(size or 0)
             return size
 
         TCP.write = counted
-    return int(TCP.ramify_bytes)
+    return int(TCP.branchwise_bytes)
 
 
 def written(client: Any) -> int:

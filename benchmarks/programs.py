@@ -32,11 +32,11 @@ class Program:
             import_module(module)
 
 
-def fit_ramify(name: str) -> Callable[..., Any]:
-    """A fit of one of ramify's estimators."""
+def fit_branchwise(name: str) -> Callable[..., Any]:
+    """A fit of one of branchwise's estimators."""
 
     def fit(X: Any, threads: int, neighbors: Any = None, **params: Any) -> Any:
-        estimator = getattr(import_module("ramify"), name)()
+        estimator = getattr(import_module("branchwise"), name)()
         estimator.set_params(n_jobs=threads, **params)
         return estimator.fit(X) if neighbors is None else estimator.fit(X, neighbors=neighbors)
 
@@ -69,31 +69,31 @@ def fit_elpigraph(X: Any, threads: int, **params: Any) -> Any:
     return tree(X, verbose=False, Do_PCA=True, **params)[0]
 
 
-RAMIFY = (
-    "ramify",
-    "ramify.estimators.ddrtree",
-    "ramify.estimators.drtree",
-    "ramify.estimators.spl",
+BRANCHWISE = (
+    "branchwise",
+    "branchwise.estimators.ddrtree",
+    "branchwise.estimators.drtree",
+    "branchwise.estimators.spl",
 )
 
 PROGRAMS = {
     # From 5,000 centres on, DDRTree takes the paths that it takes at any larger number.
-    "ramify.DDRTree": Program(
-        "ramify", RAMIFY, fit_ramify("DDRTree"), "max_iter", 5000, ({"max_iter": 2},)
+    "branchwise.DDRTree": Program(
+        "branchwise", BRANCHWISE, fit_branchwise("DDRTree"), "max_iter", 5000, ({"max_iter": 2},)
     ),
-    "ramify.DRTree": Program(
-        "ramify", RAMIFY, fit_ramify("DRTree"), "max_iter", 5000, ({"max_iter": 2},)
+    "branchwise.DRTree": Program(
+        "branchwise", BRANCHWISE, fit_branchwise("DRTree"), "max_iter", 5000, ({"max_iter": 2},)
     ),
-    "ramify.SPL": Program(
-        "ramify",
-        RAMIFY,
-        fit_ramify("SPL"),
+    "branchwise.SPL": Program(
+        "branchwise",
+        BRANCHWISE,
+        fit_branchwise("SPL"),
         "max_iter",
         500,
         tuple({"max_iter": 2, "solver": solver} for solver in ("exact", "sparse", "sketch")),
     ),
-    # Runs on the problem that ramify sets up; see `subgradient.py`.
-    "Algorithm 1": Program("ramify", RAMIFY, fit_ramify("SPL")),
+    # Runs on the problem that branchwise sets up; see `subgradient.py`.
+    "Algorithm 1": Program("branchwise", BRANCHWISE, fit_branchwise("SPL")),
     "ddrtree-python": Program("ddrtree-python", ("ddrtree",), fit_ddrtree_python, "max_iter"),
     "simpleppt": Program("simpleppt", ("simpleppt",), fit_simpleppt, "nsteps"),
     # Up to 4,096 rows umap compares all pairs; beyond, it runs NN-descent.

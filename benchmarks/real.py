@@ -16,8 +16,8 @@ import numpy as np
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 HERE = Path(__file__).resolve().parent
 AGES = {"E14.5": 14.5, "E16.5": 16.5, "E18.5": 18.5, "Adult": 100.0}  # days; adult: any later one

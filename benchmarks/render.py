@@ -354,8 +354,10 @@ def one_centre_lines(results: dict[str, Any]) -> dict[str, Any]:
         "ddrtree-python, σ = 1e-3": curve(
             [r for r in records if r["program"] == "ddrtree-python"], "s-C1"
         ),
-        "ramify, σ = 1e-3": curve([r for r in records if r["program"] == "ramify.DDRTree"], "o-C0"),
-        'ramify, σ = "auto"': curve(finished(results, "ddrtree-growth"), "o--C9"),
+        "branchwise, σ = 1e-3": curve(
+            [r for r in records if r["program"] == "branchwise.DDRTree"], "o-C0"
+        ),
+        'branchwise, σ = "auto"': curve(finished(results, "ddrtree-growth"), "o--C9"),
     }
     return {label: line for label, line in lines.items() if line[0]}
 
@@ -365,7 +367,7 @@ def million_lines(results: dict[str, Any]) -> dict[str, Any]:
     umap = [r for r in finished(results, "umap") if r["program"] == "umap-learn"]
     lines = {
         "umap-learn": curve(umap, "s-C1"),
-        "ramify": curve(finished(results, "ddrtree-million"), "o-C0"),
+        "branchwise": curve(finished(results, "ddrtree-million"), "o-C0"),
     }
     return {label: line for label, line in lines.items() if line[0]}
 

@@ -18,11 +18,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from ramify import DDRTree
-from ramify.datasets import make_tree
-from ramify.report import write_report
-from ramify.report.page import read_static
-from ramify.trajectory import Trajectory
+from branchwise import DDRTree
+from branchwise.datasets import make_tree
+from branchwise.report import write_report
+from branchwise.report.writing import read_static
+from branchwise.trajectory import Trajectory
 from render import between_markers
 
 sys.path.append(str(Path(__file__).parents[1]))
@@ -40,7 +40,7 @@ NO_WEBGL = """
 """
 # Times from one frame to the next, and what drawing takes of each before the card has it.
 FRAMES = """async ({n, turns}) => {
-    const plot = window.ramify.plots.embedding, times = [], spent = [];
+    const plot = window.branchwise.plots.embedding, times = [], spent = [];
     let last = await new Promise(requestAnimationFrame);
     for (let k = 0; k < n; k += 1) {
         const start = performance.now();
@@ -69,7 +69,7 @@ PLOTLY_FRAMES = """async ({n}) => {
     return {times, spent};
 }"""
 TIMED = """async (script) => {
-    const app = window.ramify, rows = [];
+    const app = window.branchwise, rows = [];
     for (let i = 0; i < app.nRows; i += 3) rows.push(i);
     const tasks = {
         recolour: () => app.setColor("pseudotime"),
@@ -146,7 +146,7 @@ def measure(browser: Any, n_samples: int, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"samples": n_samples, "make": time.perf_counter() - start}
     row["size"] = path.stat().st_size / 1e6
     page, row["load"] = open_page(browser, path, ready="html[data-ready]")
-    row["drawn"] = page.evaluate("window.ramify.nRows")
+    row["drawn"] = page.evaluate("window.branchwise.nRows")
     row["flat"] = page.evaluate(FRAMES, {"n": N_FRAMES, "turns": False})
     for task in ("recolour", "select", "hover", "root"):
         row[task] = page.evaluate(TIMED, task)

@@ -14,8 +14,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA
 
-from ramify.graph.nearest_edge import nearest_on_edges
-from ramify.graph.placement import Placement, degrees, segments
+from branchwise.graph.nearest_edge import nearest_on_edges
+from branchwise.graph.placement import Placement, degrees, segments
 
 Fit = Callable[[np.ndarray, int], Placement]
 

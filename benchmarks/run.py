@@ -77,7 +77,7 @@ def run_group(name: str, results: Path, *, quick: bool) -> int:
         "versions": versions(cases),
         "cases": [],
     }
-    with tempfile.TemporaryDirectory(prefix="ramify-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="branchwise-bench-") as folder:
         bench = Bench(Path(folder), quick=quick)
         for case in cases:
             document["cases"].extend(bench.measure(case))
@@ -129,7 +129,7 @@ class Bench:
         """The number of threads with which the case, or its pilot, is fastest; all trials."""
         if isinstance(case.threads, int):
             return case.threads, {}
-        if case.threads == "all" or (self.quick and case.program.startswith("ramify")):
+        if case.threads == "all" or (self.quick and case.program.startswith("branchwise")):
             return n_cores(), {}
         pilot = job_of(case, case.pilot or {})
         is_case = pilot == job_of(case)
@@ -307,7 +307,7 @@ def versions(cases: list[Case]) -> dict[str, str]:
     """Versions of the programs of a group and of what they stand on."""
     names = dict.fromkeys(PROGRAMS[case.program].distribution for case in cases)
     found = {}
-    for name in ("ramify", *names, *PACKAGES):
+    for name in ("branchwise", *names, *PACKAGES):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

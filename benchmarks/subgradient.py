@@ -1,6 +1,6 @@
 """Algorithm 1 of the paper (`alg:spl`): SPL by projected subgradient steps of length 1/t.
 
-The baseline that ramify's solvers replace, in plain dense NumPy.
+The baseline that branchwise's solvers replace, in plain dense NumPy.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""What ramify promises, as a list that is checked against the results of a run."""
+"""What branchwise promises, as a list that is checked against the results of a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ def one_centre_per_point(results: Results) -> tuple[Record, Record] | None:
     if theirs is None:
         return None
     same = [record for record in records if record["data"] == theirs["data"]]
-    ours = pick(same, "ramify.DDRTree")
+    ours = pick(same, "branchwise.DDRTree")
     return None if ours is None else (ours, theirs)
 
 
@@ -109,7 +109,7 @@ def growth(
             record
             for record in finished(results, group)
             if cost in record
-            and record["program"].startswith("ramify")
+            and record["program"].startswith("branchwise")
             and record["name"].startswith(name)
             and record["data"]["n"] <= (up_to or record["data"]["n"])
         ]
@@ -131,7 +131,7 @@ def peak_gib(
         records = [
             record
             for record in finished(results, group)
-            if record["program"].startswith("ramify")
+            if record["program"].startswith("branchwise")
             and record["name"].startswith(name)
             and (record["data"]["n"] >= at_least_n or results[group]["quick"])
         ]
@@ -144,12 +144,12 @@ def peak_gib(
 
 
 def per_iteration_against(program: str) -> Callable[[Results], Measured | None]:
-    """Ratio of seconds per iteration with 133 centres, by the slower of ramify's two settings."""
+    """Ratio of seconds per iteration with 133 centres, by the slower of branchwise's two settings."""
 
     def measure(results: Results) -> Measured | None:
         records = finished(results, "ddrtree-few-centres")
         theirs = pick(records, program)
-        ours = [record for record in records if record["program"] == "ramify.DDRTree"]
+        ours = [record for record in records if record["program"] == "branchwise.DDRTree"]
         if theirs is None or not ours:
             return None
         slowest = max(record["per_iteration"]["median"] for record in ours)
@@ -167,7 +167,7 @@ def against_umap(results: Results) -> Measured | None:
         return None
     records = finished(results, "ddrtree-million") + finished(results, "umap")
     same = [record for record in records if record["data"] == umap["data"]]
-    ours = pick(same, "ramify.DDRTree")
+    ours = pick(same, "branchwise.DDRTree")
     if ours is None:
         return None
     cut_off = umap["status"] == "timeout"
@@ -181,7 +181,7 @@ def against_umap(results: Results) -> Measured | None:
 
 def memory_million(results: Results) -> Measured | None:
     """Peak over the imports, in sizes of the input."""
-    ours = pick(finished(results, "ddrtree-million"), "ramify.DDRTree")
+    ours = pick(finished(results, "ddrtree-million"), "branchwise.DDRTree")
     if ours is None:
         return None
     ratio = ours["peak_over_imports_mib"] / ours["input_mib"]
@@ -201,7 +201,7 @@ def share_of_passes(results: Results) -> Measured | None:
 
 def drtree_peak(results: Results) -> Measured | None:
     """Peak over the imports in units of an N×N matrix of bytes."""
-    ours = pick(finished(results, "drtree"), "ramify.DRTree")
+    ours = pick(finished(results, "drtree"), "branchwise.DRTree")
     if ours is None:
         return None
     n = ours["data"]["n"]
@@ -212,7 +212,7 @@ def drtree_peak(results: Results) -> Measured | None:
 
 def certified_gap(results: Results) -> Measured | None:
     """The gap proven for the learned weights, relative as in the estimator's `tol`."""
-    ours = pick(finished(results, "spl-certified"), "ramify.SPL")
+    ours = pick(finished(results, "spl-certified"), "branchwise.SPL")
     if ours is None:
         return None
     gap = ours["runs"][0]["certificate"]["relative"]
@@ -241,7 +241,7 @@ def accuracy(key: str, *, worst: Callable[..., float]) -> Callable[[Results], Me
 
 def against_algorithm_1(results: Results) -> Measured | None:
     """Ratio of the times to the same objective; a lower bound if Algorithm 1 did not get there."""
-    ours = pick(finished(results, "spl-subgradient", mode="to-objective"), "ramify.SPL")
+    ours = pick(finished(results, "spl-subgradient", mode="to-objective"), "branchwise.SPL")
     theirs = pick(finished(results, "spl-subgradient", mode="subgradient"), "Algorithm 1")
     if ours is None or theirs is None:
         return None
@@ -256,7 +256,7 @@ def against_algorithm_1(results: Results) -> Measured | None:
 
 
 def elpigraph_pair(results: Results, name: str) -> tuple[Record, Record] | None:
-    """The fit of ramify whose name ends so, and elpigraph's."""
+    """The fit of branchwise whose name ends so, and elpigraph's."""
     records = finished(results, "elpigraph")
     ours = [record for record in records if record["name"].endswith(name)]
     theirs = pick(records, "elpigraph-python")

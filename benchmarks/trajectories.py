@@ -27,10 +27,10 @@ from typing import Any
 
 import numpy as np
 
-from ramify.datasets import make_tree
-from ramify.graph.placement import Placement, degrees
-from ramify.metrics import f1_branches, f1_milestones, him, isomorphic, tree_correlation
-from ramify.trajectory import learn_trajectory
+from branchwise.datasets import make_tree
+from branchwise.graph.placement import Placement, degrees
+from branchwise.metrics import f1_branches, f1_milestones, him, isomorphic, tree_correlation
+from branchwise.trajectory import learn_trajectory
 from rivals import RIVALS, Fit
 from run import THREAD_VARIABLES, machine, n_cores, say, without_paths
 
@@ -45,7 +45,7 @@ N_SAMPLES, N_FEATURES = 2000, 50
 # A fit that takes longer has failed.
 MOST_SECONDS = 600
 
-OURS = "ramify"
+OURS = "branchwise"
 PROGRAMS = (OURS, "simpleppt", "elpigraph-python", "scanpy")
 SCORES = {
     "correlation": tree_correlation,
@@ -134,7 +134,7 @@ def run_setting(method: str, setting: str, todo: list[Run]) -> list[Run]:
     told = {"method": method, "setting": setting}
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")}
     records: list[Run] = []
-    with tempfile.TemporaryDirectory(prefix="ramify-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="branchwise-bench-") as folder:
         job, results = Path(folder) / "job.json", Path(folder) / "results"
         while len(records) < len(todo):
             results.write_text("", "utf-8")
@@ -279,11 +279,11 @@ def render(document: dict[str, Any]) -> str:
         f"one thread. {versions}.",
         "",
         f"**All data are simulated**: {len(topologies)} topologies × {len(noises)} levels of noise "
-        f"× {n_seeds} seeds of `ramify.datasets.make_tree`, {data['n_samples']:,} samples, "
+        f"× {n_seeds} seeds of `branchwise.datasets.make_tree`, {data['n_samples']:,} samples, "
         f"{data['n_features']} features. Standard deviation of the noise in each feature: {sds}.",
         "",
-        "No method is told the truth, not even the number of branches. ramify has one setting for "
-        "all runs, that of `ramify.trajectory.learn_trajectory`, which was found on trees of the "
+        "No method is told the truth, not even the number of branches. branchwise has one setting for "
+        "all runs, that of `branchwise.trajectory.learn_trajectory`, which was found on trees of the "
         "same generator with other seeds (100 to 103). The others have several, which `rivals.py` "
         "explains, and each is shown with the one that is best for it over all runs, which nobody "
         "can know without the truth. A run that failed counts as zero in every median.",

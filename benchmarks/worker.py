@@ -145,7 +145,7 @@ def load_graph(path: str | None) -> Any:
 
 
 def ddrtree_parts(result: Any) -> tuple[Any, Any, Any, Any]:
-    """(W, Z, C, edges) of a DDRTree, ramify's or ddrtree-python's."""
+    """(W, Z, C, edges) of a DDRTree, branchwise's or ddrtree-python's."""
     import numpy as np
     from scipy import sparse
 
@@ -207,7 +207,7 @@ def judge_gram(result: Any, simulated: Any, job: dict[str, Any]) -> dict[str, An
 
 def judge_certificate(result: Any, simulated: Any, job: dict[str, Any]) -> dict[str, Any]:
     """The proven gap at the learned weights, by dense matrices, whichever path found them."""
-    from ramify.solvers.spl import gap_scale, optimality_gap
+    from branchwise.solvers.spl import gap_scale, optimality_gap
 
     problem, state = spl_state(result, simulated.X)
     gap = optimality_gap(problem, state)
@@ -283,7 +283,7 @@ def measure_neighbors(job: dict[str, Any]) -> dict[str, Any]:
 
 def spl_problem(model: Any, X: Any) -> Any:
     """The problem that a fitted SPL solved: its edges and its scale."""
-    from ramify.solvers.spl import SPLProblem, squared_distances
+    from branchwise.solvers.spl import SPLProblem, squared_distances
 
     Y = (X - X.mean(axis=0)) * model.scale_
     phi = squared_distances(Y, model.edges_)
@@ -295,7 +295,7 @@ def spl_state(model: Any, X: Any) -> tuple[Any, Any]:
     """The problem that a fitted SPL solved, and its exact state at the learned weights."""
     import numpy as np
 
-    from ramify.solvers.spl import evaluate
+    from branchwise.solvers.spl import evaluate
 
     problem = spl_problem(model, X)
     s = np.asarray(model.graph_.tocsr()[model.edges_[:, 0], model.edges_[:, 1]]).ravel()
@@ -304,11 +304,11 @@ def spl_state(model: Any, X: Any) -> tuple[Any, Any]:
 
 def measure_accuracy(job: dict[str, Any]) -> dict[str, Any]:
     """Objective and embedding of SPL's paths for large data against those of the exact one."""
-    program = PROGRAMS["ramify.SPL"]
+    program = PROGRAMS["branchwise.SPL"]
     program.load()
+    from branchwise.solvers.spl import gap_scale
     from data import simulate
     from measures import procrustes_correlation
-    from ramify.solvers.spl import gap_scale
 
     X = simulate(**job["data"]).X
     exact = program.fit(X, job["threads"], **job["params"], solver="exact")
@@ -339,10 +339,10 @@ def optimum(job: dict[str, Any]) -> tuple[Any, Any, float, float]:
     """
     import numpy as np
 
+    from branchwise.solvers.spl import evaluate
     from data import simulate
-    from ramify.solvers.spl import evaluate
 
-    program = PROGRAMS["ramify.SPL"]
+    program = PROGRAMS["branchwise.SPL"]
     X = simulate(**job["data"]).X
     model = program.fit(X, job["threads"], **{**job["params"], "tol": 1e-8, "max_iter": 5000})
     problem = spl_problem(model, X)
@@ -353,7 +353,7 @@ def optimum(job: dict[str, Any]) -> tuple[Any, Any, float, float]:
 
 def measure_to_objective(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds until SPL's objective reaches the target, with everything before its first step."""
-    program = PROGRAMS["ramify.SPL"]
+    program = PROGRAMS["branchwise.SPL"]
     program.load()
     X, _, best, target = optimum(job)
     times: list[float] = []
@@ -382,7 +382,7 @@ def measure_to_objective(job: dict[str, Any]) -> dict[str, Any]:
 
 def measure_subgradient(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds until Algorithm 1 reaches the target on the same problem, or how far it came."""
-    PROGRAMS["ramify.SPL"].load()
+    PROGRAMS["branchwise.SPL"].load()
     from subgradient import algorithm_1
 
     _, problem, best, target = optimum(job)

@@ -10,10 +10,10 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ramify import SPL, DDRTree
-from ramify.datasets import make_tree
-from ramify.plotting import plot_adjacency, plot_convergence, plot_embedding, plot_uncertainty
-from ramify.trajectory import learn_trajectory
+from branchwise import SPL, DDRTree
+from branchwise.datasets import make_tree
+from branchwise.plotting import plot_adjacency, plot_convergence, plot_embedding, plot_uncertainty
+from branchwise.trajectory import learn_trajectory
 
 
 def main(picture: str) -> None:
@@ -56,7 +56,7 @@ def main(picture: str) -> None:
     ax = plot_embedding(many.X, color=group, ax=next(parts).subplots())
     ax.set_title("The most frequent of twelve groups")
 
-    figure.suptitle("Simulated samples on trees, and what ramify draws of them")
+    figure.suptitle("Simulated samples on trees, and what branchwise draws of them")
     figure.savefig(picture, dpi=66)
     plt.close(figure)
 

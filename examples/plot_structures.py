@@ -10,8 +10,8 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ramify import SPL, DDRTree
-from ramify.plotting import plot_embedding
+from branchwise import SPL, DDRTree
+from branchwise.plotting import plot_embedding
 
 N_SAMPLES, NOISE = 400, 0.08
 

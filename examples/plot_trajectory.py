@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA
 
-from ramify.datasets import make_cells
-from ramify.trajectory import learn_trajectory
+from branchwise.datasets import make_cells
+from branchwise.trajectory import learn_trajectory
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 
@@ -40,7 +40,7 @@ def main(picture: str) -> None:
     tests = path.branch_differences(forks[0], X, genes)
     draw_trends(axes[1, 0], path, X, genes, tests["feature"].iloc[0])
     draw_support(axes[1, 1], path.support(X, n_resamples=20, random_state=0, progress=False))
-    figure.suptitle("Simulated counts of 800 differentiating cells: what ramify makes of them")
+    figure.suptitle("Simulated counts of 800 differentiating cells: what branchwise makes of them")
     figure.savefig(picture, dpi=110)
     plt.close(figure)
 

@@ -15,7 +15,7 @@ import warnings
 import matplotlib.pyplot as plt
 import scanpy as sc
 
-import ramify
+import branchwise
 
 # Fates that part late differ in few genes: two components, as by default, would hide them.
 N_COMPONENTS = 10
@@ -35,10 +35,10 @@ def myeloid_cells():
         warnings.filterwarnings("ignore", "Observation names are not unique", UserWarning)
         adata = sc.datasets.krumsiek11()
     adata.obs_names_make_unique()
-    ramify.tl.ddrtree(adata, n_components=N_COMPONENTS)
-    ramify.tl.branches(adata, prune=True)
-    ramify.tl.pseudotime(adata, root={"cell_type": "progenitor"})
-    ramify.tl.test_association(adata)
+    branchwise.tl.ddrtree(adata, n_components=N_COMPONENTS)
+    branchwise.tl.branches(adata, prune=True)
+    branchwise.tl.pseudotime(adata, root={"cell_type": "progenitor"})
+    branchwise.tl.test_association(adata)
     return adata
 
 
@@ -46,9 +46,9 @@ def blood_cells():
     """Real cells: a tree in the principal components that come with them."""
     adata = sc.datasets.pbmc68k_reduced()
     adata.obs["lineage"] = adata.obs["bulk_labels"].astype(str).map(LINEAGE).fillna("T cells")
-    ramify.tl.ddrtree(adata, n_components=N_COMPONENTS)
-    ramify.tl.branches(adata, prune=True)
-    ramify.tl.pseudotime(adata, root={"lineage": "CD34+"})
+    branchwise.tl.ddrtree(adata, n_components=N_COMPONENTS)
+    branchwise.tl.branches(adata, prune=True)
+    branchwise.tl.pseudotime(adata, root={"lineage": "CD34+"})
     return adata
 
 
@@ -61,18 +61,18 @@ def main(picture: str) -> None:
 
     figure, axes = plt.subplots(3, 2, figsize=(12, 14), layout="constrained")
     simulated = "krumsiek11, simulated:"
-    ramify.pl.embedding(myeloid, color="cell_type", size=45, ax=axes[0, 0])
+    branchwise.pl.embedding(myeloid, color="cell_type", size=45, ax=axes[0, 0])
     axes[0, 0].set_title(f"{simulated} two of ten components")
-    ramify.pl.tree(myeloid, color="cell_type", ax=axes[0, 1])
+    branchwise.pl.tree(myeloid, color="cell_type", ax=axes[0, 1])
     axes[0, 1].set_title(f"{simulated} the tree from its root")
-    ramify.pl.trends(myeloid, "EKLF", ax=axes[1, 0])
+    branchwise.pl.trends(myeloid, "EKLF", ax=axes[1, 0])
     axes[1, 0].set_title(f"{simulated} a gene of erythrocytes")
     tip = tip_of(myeloid, "Ery")
-    ramify.pl.heatmap(myeloid, myeloid.var_names, to=tip, ax=axes[1, 1])
+    branchwise.pl.heatmap(myeloid, myeloid.var_names, to=tip, ax=axes[1, 1])
     axes[1, 1].set_title(f"{simulated} genes on the way to erythrocytes", pad=30)
-    ramify.pl.embedding(blood, color="lineage", size=45, ax=axes[2, 0])
+    branchwise.pl.embedding(blood, color="lineage", size=45, ax=axes[2, 0])
     axes[2, 0].set_title("pbmc68k_reduced: two of ten components")
-    ramify.pl.branches(blood, labels="lineage", ax=axes[2, 1])
+    branchwise.pl.branches(blood, labels="lineage", ax=axes[2, 1])
     axes[2, 1].set_title("pbmc68k_reduced: what is on each branch")
     figure.savefig(picture, dpi=110)
     plt.close(figure)

@@ -11,8 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from .browser.finding import MISSING, find_browser
 
-settings.register_profile("ramify", deadline=None, derandomize=True, max_examples=50)
-settings.load_profile("ramify")
+settings.register_profile("branchwise", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("branchwise")
 
 # A shell lets what it runs in the background ignore Ctrl-C, and what is run by that, too.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

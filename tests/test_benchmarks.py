@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ramify import DDRTree
-from ramify.graph.placement import distances_between
-from ramify.neighbors import neighbor_edges
-from ramify.solvers.spl import squared_distances
+from branchwise import DDRTree
+from branchwise.graph.placement import distances_between
+from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.spl import squared_distances
 
 from . import oracles
 from .conftest import branching
@@ -186,8 +186,8 @@ def test_only_the_part_between_the_markers_is_replaced():
 @pytest.mark.parametrize(
     ("name", "program", "expected"),
     [
-        ("ramify.DDRTree N=500", "ramify.DDRTree", ""),
-        ("ramify, own defaults", "ramify.DDRTree", "own defaults"),
+        ("branchwise.DDRTree N=500", "branchwise.DDRTree", ""),
+        ("branchwise, own defaults", "branchwise.DDRTree", "own defaults"),
         ("surface N=10000, neighbour search", "scikit-learn", "neighbour search"),
     ],
 )

@@ -2,10 +2,11 @@
 
 import pytest
 import sklearn
+from branchwise_paper import baselines
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
-from ramify import SPL, DDRTree, DRTree, Preparation, baselines
+from branchwise import SPL, DDRTree, DRTree, Preparation
 
 ESTIMATORS = [
     DDRTree(),

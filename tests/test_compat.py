@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from ramify._compat import import_networkx, import_pandas
+from branchwise._compat import import_networkx, import_pandas
 
 
 @pytest.mark.parametrize(
@@ -10,5 +10,5 @@ from ramify._compat import import_networkx, import_pandas
 )
 def test_without_an_extra_the_message_says_how_to_get_it(monkeypatch, name, imported):
     monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match=rf"{name}; run: pip install 'ramify\[trajectory\]'"):
+    with pytest.raises(ImportError, match=rf"{name}; run: pip install 'branchwise\[trajectory\]'"):
         imported()

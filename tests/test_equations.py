@@ -35,7 +35,7 @@ def resolve(name):
     raise ModuleNotFoundError(name)
 
 
-@pytest.mark.parametrize("name", named(r"ramify\.[\w.]+"))
+@pytest.mark.parametrize("name", named(r"branchwise\.[\w.]+"))
 def test_named_code_exists(name):
     assert resolve(name) is not None
 
@@ -57,5 +57,5 @@ def test_every_row_of_the_tables_has_code_and_proof():
     assert len(rows) > 25
     for row in rows:
         _, _, _, code, proof, _ = re.split(r" ?\| ?", row)
-        assert "`ramify." in code, row
+        assert "`branchwise." in code, row
         assert "`tests/" in proof, row

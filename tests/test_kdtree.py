@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ramify import kdtree
-from ramify.memory import Room
+from branchwise import _kdtree as kdtree
+from branchwise._memory import Room
 
 # Coordinates of few values make duplicates and ties; the others are arbitrary.
 COORDINATES = st.sampled_from(

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from ramify.linalg import (
+from branchwise.linalg import (
     block_cg,
     column_signs,
     complete_basis,

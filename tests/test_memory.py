@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ramify import DDRTree, memory
+from branchwise import DDRTree
+from branchwise import _memory as memory
 
 from .conftest import branching
 

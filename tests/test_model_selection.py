@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV, KFold, ParameterGrid
 from sklearn.pipeline import make_pipeline
 
-from ramify import SPL, DDRTree, DRTree, held_out_log_likelihood, select
-from ramify.model_selection import default_grid, stability, tree_distances
+from branchwise import SPL, DDRTree, DRTree, held_out_log_likelihood, select
+from branchwise.model_selection import default_grid, stability, tree_distances
 
 from .conftest import branching
 

@@ -5,13 +5,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-import ramify.neighbors
-from ramify.neighbors import (
-    along_principal_axes,
-    fraction_within,
-    graph_edges,
-    neighbor_edges,
-)
+import branchwise.neighbors
+from branchwise.neighbors import along_principal_axes, fraction_within, graph_edges, neighbor_edges
 
 
 def brute_force(X, n_neighbors):
@@ -124,11 +119,11 @@ def test_graph_edges_of_any_entries_are_their_sorted_pairs(entries):
 @pytest.fixture(params=["products", "tree"])
 def blocked(request, monkeypatch):
     """As if a few dozen samples were many, with either kind of search."""
-    monkeypatch.setattr(ramify.neighbors, "MIN_BLOCKED", 10)
-    monkeypatch.setattr(ramify.neighbors, "BLOCK", 16)
-    monkeypatch.setattr(ramify.neighbors, "N_PILOTS", 5)
+    monkeypatch.setattr(branchwise.neighbors, "MIN_BLOCKED", 10)
+    monkeypatch.setattr(branchwise.neighbors, "BLOCK", 16)
+    monkeypatch.setattr(branchwise.neighbors, "N_PILOTS", 5)
     fraction = {"products": -1.0, "tree": 2.0}[request.param]
-    monkeypatch.setattr(ramify.neighbors, "MAX_FRACTION", fraction)
+    monkeypatch.setattr(branchwise.neighbors, "MAX_FRACTION", fraction)
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 4, 39])

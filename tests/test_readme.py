@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ramify.cli import main
-from ramify.datasets import make_tree
+from branchwise.cli import main
+from branchwise.datasets import make_tree
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text("utf-8")
@@ -81,11 +81,11 @@ def test_scaling_example_and_command_run(tmp_path, capsys, monkeypatch):
 
 
 def commands(text):
-    """Indented lines that call ramify, with those that they are continued on."""
+    """Indented lines that call branchwise, with those that they are continued on."""
     joined = re.sub(r"\\\n\s*", "", text)
     return [
         shlex.split(line, comments=True)[1:]
-        for line in re.findall(r"^    (ramify [^\n]*)", joined, re.MULTILINE)
+        for line in re.findall(r"^    (branchwise [^\n]*)", joined, re.MULTILINE)
     ]
 
 

@@ -6,7 +6,7 @@ import path from "node:path";
 import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const out = path.join(here, "..", "src", "ramify", "report", "static");
+const out = path.join(here, "..", "src", "branchwise", "report", "static");
 
 const shared = {
   absWorkingDir: here,

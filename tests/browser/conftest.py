@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from ramify import DDRTree, Preparation
-from ramify.report import write_report
-from ramify.workflow import learn_workflow
+from branchwise import DDRTree, Preparation
+from branchwise.pipeline import learn_workflow
+from branchwise.report import write_report
 
 from .finding import FLAGS, MISSING, find_browser
 
@@ -52,7 +52,9 @@ class Page:
 
     def run(self, script, argument=None):
         """What JavaScript says of the app."""
-        return self.page.evaluate(f"(given) => {{ const app = window.ramify; {script} }}", argument)
+        return self.page.evaluate(
+            f"(given) => {{ const app = window.branchwise; {script} }}", argument
+        )
 
     def until(self, script):
         """Wait for what JavaScript says to be true; Playwright's own way is under the policy."""

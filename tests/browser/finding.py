@@ -6,7 +6,7 @@ import shutil
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
     "no Chromium was found; install one (Debian: apt-get install chromium), or name it in the "
-    "environment variable RAMIFY_BROWSER"
+    "environment variable BRANCHWISE_BROWSER"
 )
 
 # Software rendering, so that WebGL is there without a graphics card; nothing else runs behind it.
@@ -23,5 +23,5 @@ FLAGS = [
 
 def find_browser():
     """The path of a browser, or None."""
-    given = os.environ.get("RAMIFY_BROWSER")
+    given = os.environ.get("BRANCHWISE_BROWSER")
     return given or next(filter(None, map(shutil.which, NAMES)), None)

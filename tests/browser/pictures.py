@@ -7,12 +7,12 @@ import pandas as pd
 from playwright.sync_api import sync_playwright
 from sklearn.datasets import load_breast_cancer
 
-from ramify.cli import main as ramify
+from branchwise.cli import main as branchwise
 
 from .finding import FLAGS, MISSING, find_browser
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-DEMO = Path("ramify-demo")
+DEMO = Path("branchwise-demo")
 
 
 def new_patient() -> str:
@@ -42,7 +42,7 @@ def main() -> None:
     browser_path = find_browser()
     if browser_path is None:
         raise SystemExit(MISSING)
-    if code := ramify(["demo", "-o", str(DEMO)]):
+    if code := branchwise(["demo", "-o", str(DEMO)]):
         sys.exit(code)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)

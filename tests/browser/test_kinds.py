@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ramify import SPL, DDRTree, DRTree, Preparation
-from ramify.datasets import make_tree
-from ramify.report import write_report
-from ramify.trajectory import Trajectory
-from ramify.workflow import learn_workflow
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.datasets import make_tree
+from branchwise.pipeline import learn_workflow
+from branchwise.report import write_report
+from branchwise.trajectory import Trajectory
 
 HOSTILE = [
     "<script>window.hurt = 1</script>",
@@ -457,12 +457,12 @@ def test_the_theme_can_be_changed(open_page, report):
 
 def test_a_damaged_page_says_so(browser, report, tmp_path):
     html = report.read_text("utf-8")
-    at = html.index('id="ramify-data">') + 400
+    at = html.index('id="branchwise-data">') + 400
     damaged = tmp_path / "damaged.html"
     damaged.write_text(html[:at] + html[at + 40 :], "utf-8")
     page = browser.new_page()
     page.goto(damaged.resolve().as_uri())
     alert = page.get_by_role("alert")
     alert.wait_for()
-    assert "make it again with ramify report" in alert.inner_text()
+    assert "make it again with branchwise report" in alert.inner_text()
     page.close()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from ramify.report.page import read_static
+from branchwise.report.writing import read_static
 
 
 def test_the_page_loads_without_a_request_or_an_error(open_page, report):
@@ -96,7 +96,7 @@ def test_missing_values_are_counted_and_grey(open_page, report):
 def test_colours_are_those_of_the_pictures(open_page, report):
     from matplotlib import colormaps
 
-    from ramify.plotting.coloring import MORE_COLORS, PALETTE
+    from branchwise.plotting.coloring import MORE_COLORS, PALETTE
 
     opened = open_page(report)
     opened.page.get_by_label("Colour by").select_option(label="pseudotime")

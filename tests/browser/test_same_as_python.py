@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from ramify import SPL, DDRTree, DRTree, Preparation
-from ramify.datasets import make_tree
-from ramify.report import write_report
-from ramify.trajectory import Trajectory
-from ramify.trajectory.layout import tree_layout
-from ramify.workflow import learn_workflow
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.datasets import make_tree
+from branchwise.pipeline import learn_workflow
+from branchwise.report import write_report
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.layout import tree_layout
 
 LAYOUT = """
     const {layout, tree} = app;

@@ -5,8 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ramify.cli import main
-from ramify.datasets import make_tree
+from branchwise.cli import main
+from branchwise.datasets import make_tree
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def fitted(table, tmp_path_factory):
 
 
 @pytest.fixture
-def ramify(capsys):
+def branchwise(capsys):
     """Run a command; return its exit code, standard output and standard error."""
 
     def run(*arguments):

@@ -4,8 +4,8 @@ import matplotlib.image
 import pandas as pd
 import pytest
 
-import ramify
-from ramify.cli import main
+import branchwise
+from branchwise.cli import main
 
 from .conftest import read_run
 
@@ -21,7 +21,7 @@ def test_demo_is_a_fit(demo):
     run = read_run(demo)
     assert (run["input"]["n_samples"], run["input"]["n_features"]) == (569, 30)
     assert run["preparation"]["standardize"] is True
-    assert ramify.load(demo / "model.ramify").features[0] == "mean radius"
+    assert branchwise.load(demo / "model.branchwise").features[0] == "mean radius"
 
 
 def test_demo_tree_separates_the_diagnoses(demo):
@@ -60,7 +60,7 @@ def test_demo_prints_a_summary_and_may_be_run_again(tmp_path, capsys):
 def test_demo_leaves_other_folders_alone(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["demo", "-o", str(tmp_path)]) == 1
-    assert "is no result of ramify fit; choose another -o." in capsys.readouterr().err
+    assert "is no result of branchwise fit; choose another -o." in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -69,7 +69,7 @@ def test_demo_into_a_file_fails_with_one_line(tmp_path, capsys):
     assert main(["demo", "-o", str(tmp_path / "taken")]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("ramify demo: ")
+    assert err.startswith("branchwise demo: ")
     assert len(err.splitlines()) == 1
 
 
@@ -78,7 +78,7 @@ def test_without_its_libraries_it_says_what_to_install(library, tmp_path, capsys
     monkeypatch.setitem(sys.modules, library, None)
     assert main(["demo", "-o", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
-        f"ramify demo: ramify demo needs {library}; run: pip install 'ramify[cli]'\n"
+        f"branchwise demo: branchwise demo needs {library}; run: pip install 'branchwise[cli]'\n"
     )
 
 
@@ -87,7 +87,7 @@ def test_wrong_usage_exits_with_two(capsys):
         assert main(arguments) == 2
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("ramify")
+        assert err.startswith("branchwise")
         assert err.endswith(" --help.\n")
         assert len(err.splitlines()) == 1
 
@@ -96,4 +96,4 @@ def test_version(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["--version"])
     assert stop.value.code == 0
-    assert capsys.readouterr().out == f"ramify {ramify.__version__}\n"
+    assert capsys.readouterr().out == f"branchwise {branchwise.__version__}\n"

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from sklearn.preprocessing import StandardScaler
 
-import ramify
-from ramify.cli import main
-from ramify.report import read_report
-from ramify.report.encoding import encode
+import branchwise
+from branchwise.cli import main
+from branchwise.report import read_report
+from branchwise.report.encoding import encode
 
 from .conftest import read_rows, read_run
 
@@ -28,7 +28,7 @@ def test_a_fit_writes_tables_model_picture_and_record(fitted):
         "figure.png",
         "figure.svg",
         "milestones.csv",
-        "model.ramify",
+        "model.branchwise",
         "pseudotime.csv",
         "report.html",
         "run.json",
@@ -38,7 +38,7 @@ def test_a_fit_writes_tables_model_picture_and_record(fitted):
 
 def test_the_embedding_is_that_of_python(fitted, simulated):
     X = StandardScaler().fit_transform(simulated[[f"lab{k}" for k in range(6)]])
-    model = ramify.DDRTree(random_state=0).fit(X)
+    model = branchwise.DDRTree(random_state=0).fit(X)
     found = pd.read_csv(fitted / "embedding.csv", index_col=0)
     np.testing.assert_allclose(found[["ddrtree0", "ddrtree1"]], model.embedding_, atol=1e-9)
     assert found.index.tolist() == simulated["patient"].tolist()
@@ -89,11 +89,11 @@ def test_the_record_tells_how_to_get_the_same_again(fitted, table):
     assert run["parameters"]["n_components"] == 2
     assert run["preparation"]["standardize"] is True
     assert run["versions"]["numpy"] == np.__version__
-    assert run["ramify"] == ramify.__version__
+    assert run["branchwise"] == branchwise.__version__
     assert run["converged"] is True
     stages = {"read", "prepare", "fit", "trajectory", "write", "hash", "report"}
     assert set(run["seconds"]) == stages
-    assert run["objective"] == ramify.load(fitted / "model.ramify").estimator.objective_
+    assert run["objective"] == branchwise.load(fitted / "model.branchwise").estimator.objective_
 
 
 def contents(folder):
@@ -105,14 +105,14 @@ def contents(folder):
     return found
 
 
-def test_a_run_is_repeated_from_its_record(table, tmp_path, ramify):
+def test_a_run_is_repeated_from_its_record(table, tmp_path, branchwise):
     out = tmp_path / "first run"
     given = ("--id", "patient", "--impute", "drop", "--adjust", "age,sex", "--root", "stage=early")
-    assert ramify("fit", table, "-o", out, *given, "--lam", "3")[0] == 0
+    assert branchwise("fit", table, "-o", out, *given, "--lam", "3")[0] == 0
     program, *arguments = shlex.split(read_run(out)["command"]["line"])
-    assert program == "ramify"
+    assert program == "branchwise"
     before = contents(out)
-    assert ramify(*arguments, "--force")[0] == 0
+    assert branchwise(*arguments, "--force")[0] == 0
     assert contents(out) == before
 
 
@@ -134,9 +134,11 @@ def test_the_same_command_gives_the_same_files(table, tmp_path):
         ("spl", ["--kernel", "rbf", "--kernel_params", '{"gamma": 0.1}', "--max-iter", "300"]),
     ],
 )
-def test_parameters_go_by_their_python_names(method, given, table, tmp_path, ramify):
+def test_parameters_go_by_their_python_names(method, given, table, tmp_path, branchwise):
     out = tmp_path / "out"
-    code, _, err = ramify("fit", table, "-o", out, "--id", "patient", "--method", method, *given)
+    code, _, err = branchwise(
+        "fit", table, "-o", out, "--id", "patient", "--method", method, *given
+    )
     assert (code, err) == (0, "")
     parameters = read_run(out)["parameters"]
     for name, value in zip(given[::2], given[1::2], strict=True):
@@ -150,50 +152,53 @@ def test_parameters_go_by_their_python_names(method, given, table, tmp_path, ram
 def test_options_and_signatures_agree():
     from inspect import signature
 
-    from ramify.cli.arguments import PARAMETERS
+    from branchwise.cli.arguments import PARAMETERS
 
-    for method in (ramify.DDRTree, ramify.DRTree, ramify.SPL):
+    for method in (branchwise.DDRTree, branchwise.DRTree, branchwise.SPL):
         names = {p.name for p in PARAMETERS if method.__name__.lower() in p.methods}
         # What a terminal cannot pass, or what the console does itself.
         assert set(signature(method).parameters) - names == {"verbose", "callback"} | (
-            {"init"} if method is ramify.DDRTree else set()
+            {"init"} if method is branchwise.DDRTree else set()
         )
 
 
-def test_tables_as_parquet(table, tmp_path, ramify):
+def test_tables_as_parquet(table, tmp_path, branchwise):
     out = tmp_path / "out"
-    assert ramify("fit", table, "-o", out, "--id", "patient", "--format", "parquet")[0] == 0
+    assert branchwise("fit", table, "-o", out, "--id", "patient", "--format", "parquet")[0] == 0
     found = pd.read_parquet(out / "embedding.parquet")
     assert found.index[0] == "P000"
     assert not list(out.glob("*.csv"))
 
 
-def test_machines_read_json(table, tmp_path, ramify):
-    code, out, err = ramify("fit", table, "-o", tmp_path / "out", "--id", "patient", "--json")
+def test_machines_read_json(table, tmp_path, branchwise):
+    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", "--id", "patient", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == read_run(tmp_path / "out")
-    code, out, err = ramify("fit", "nothing.csv", "-o", tmp_path / "other", "--json")
+    code, out, err = branchwise("fit", "nothing.csv", "-o", tmp_path / "other", "--json")
     assert code == 1
     assert json.loads(out)["exit_code"] == 1
     assert "nothing.csv" in json.loads(out)["error"]
     assert len(err.splitlines()) == 1
 
 
-def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, ramify):
+def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, branchwise):
     frame = simulated.copy()
     frame.loc[[3, 7], "lab1"] = np.nan
     frame.loc[5, "lab4"] = np.nan
     path = tmp_path / "gaps.csv"
     frame.to_csv(path, index=False)
-    code, _, err = ramify("fit", path, "-o", tmp_path / "out", "--id", "patient")
+    code, _, err = branchwise("fit", path, "-o", tmp_path / "out", "--id", "patient")
     assert code == 1
     assert "lab1" in err
     assert "--impute median" in err
     assert not (tmp_path / "out").exists()
     assert (
-        ramify("fit", path, "-o", tmp_path / "m", "--id", "patient", "--impute", "median")[0] == 0
+        branchwise("fit", path, "-o", tmp_path / "m", "--id", "patient", "--impute", "median")[0]
+        == 0
     )
-    code, out, _ = ramify("fit", path, "-o", tmp_path / "d", "--id", "patient", "--impute", "drop")
+    code, out, _ = branchwise(
+        "fit", path, "-o", tmp_path / "d", "--id", "patient", "--impute", "drop"
+    )
     assert code == 0
     assert "3 dropped" in out
     assert read_run(tmp_path / "d")["input"]["dropped"] == ["P003", "P005", "P007"]
@@ -201,31 +206,33 @@ def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, ramify):
     assert len(read_rows(tmp_path / "d" / "embedding.csv")[1]) == 147
 
 
-def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, ramify):
+def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("fit", table, "-o", out, "--id", "patient", "--figure", "none")
-    assert ramify(*given)[0] == 0
+    assert branchwise(*given)[0] == 0
     before = (out / "run.json").read_bytes()
-    code, _, err = ramify(*given)
+    code, _, err = branchwise(*given)
     assert code == 1
-    assert err == f"ramify fit: {out} exists; choose another -o, or add --force to replace it.\n"
+    assert (
+        err == f"branchwise fit: {out} exists; choose another -o, or add --force to replace it.\n"
+    )
     assert (out / "run.json").read_bytes() == before
-    assert ramify(*given, "--force", "--n_components", "3")[0] == 0
+    assert branchwise(*given, "--force", "--n_components", "3")[0] == 0
     assert read_run(out)["n_components"] == 3
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-def test_a_folder_that_is_no_result_is_never_replaced(table, tmp_path, ramify):
+def test_a_folder_that_is_no_result_is_never_replaced(table, tmp_path, branchwise):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("mine")
-    code, _, err = ramify("fit", table, "-o", tmp_path / "thesis", "--force")
+    code, _, err = branchwise("fit", table, "-o", tmp_path / "thesis", "--force")
     assert code == 1
-    assert "is no result of ramify fit" in err
+    assert "is no result of branchwise fit" in err
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "mine"
 
 
 def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(
-    fitted, tmp_path, ramify, monkeypatch
+    fitted, tmp_path, branchwise, monkeypatch
 ):
     import shutil
 
@@ -238,9 +245,9 @@ def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(
     def broken(*given, **options):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("ramify.cli.fit.write_json", broken)
-    code, _, err = ramify("fit", table, "-o", out, "--force")
-    assert (code, err) == (1, "ramify fit: No space left on device\n")
+    monkeypatch.setattr("branchwise.cli.fit.write_json", broken)
+    code, _, err = branchwise("fit", table, "-o", out, "--force")
+    assert (code, err) == (1, "branchwise fit: No space left on device\n")
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "t.csv"]
 
@@ -252,7 +259,7 @@ def test_a_stopped_fit_leaves_nothing(number, tmp_path):
     np.save(tmp_path / "many.npy", rng.normal(size=(4000, 10)))
     marker = tmp_path / "started"
     code = (
-        "import sys, pathlib, ramify.cli.fit as fit\n"
+        "import sys, pathlib, branchwise.cli.fit as fit\n"
         "original = fit.learn_workflow\n"
         "def learn(*given, on_stage, **options):\n"
         "    def told(name):\n"
@@ -260,7 +267,7 @@ def test_a_stopped_fit_leaves_nothing(number, tmp_path):
         f"        if name == 'fit': pathlib.Path({str(marker)!r}).touch()\n"
         "    return original(*given, on_stage=told, **options)\n"
         "fit.learn_workflow = learn\n"
-        "from ramify.cli import main\n"
+        "from branchwise.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     given = ["fit", str(tmp_path / "many.npy"), "-o", str(tmp_path / "out")]
@@ -291,8 +298,8 @@ def test_a_stopped_fit_leaves_nothing(number, tmp_path):
     ],
     ids=["other method", "zero", "word", "root", "pca"],
 )
-def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, ramify):
-    code, out, err = ramify("fit", table, "-o", tmp_path / "out", *given)
+def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
+    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", *given)
     assert (code, out) == (2, "")
     assert says in err
     assert len(err.splitlines()) == 1
@@ -316,18 +323,18 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, ramify):
     ],
     ids=lambda value: value[0].lstrip("-") + value[-1] if isinstance(value, list) else "",
 )
-def test_data_errors_are_one_line(given, says, table, tmp_path, ramify):
+def test_data_errors_are_one_line(given, says, table, tmp_path, branchwise):
     identified = [] if "--id" in given else ["--id", "patient"]
-    code, out, err = ramify("fit", table, "-o", tmp_path / "out", *identified, *given)
+    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", *identified, *given)
     assert (code, out) == (1, "")
     assert says in err
     assert len(err.splitlines()) == 1
     assert not (tmp_path / "out").exists()
 
 
-def test_values_without_a_logarithm_are_named(tmp_path, ramify):
+def test_values_without_a_logarithm_are_named(tmp_path, branchwise):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n3,-4\n5,7\n")
-    code, _, err = ramify("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--log1p")
+    code, _, err = branchwise("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--log1p")
     assert code == 1
     assert "'b'" in err
     assert "-4" in err
@@ -340,30 +347,30 @@ def test_debug_shows_the_traceback(tmp_path):
         main(given)
 
 
-def test_bugs_are_one_line_too(table, tmp_path, ramify, monkeypatch):
+def test_bugs_are_one_line_too(table, tmp_path, branchwise, monkeypatch):
     def broken(*given, **options):
         raise KeyError("surprise")
 
-    monkeypatch.setattr("ramify.cli.fit.learn_workflow", broken)
-    code, _, err = ramify("fit", table, "-o", tmp_path / "out", "--id", "patient")
+    monkeypatch.setattr("branchwise.cli.fit.learn_workflow", broken)
+    code, _, err = branchwise("fit", table, "-o", tmp_path / "out", "--id", "patient")
     assert code == 1
     assert "unexpected KeyError: 'surprise'; run again with --debug" in err
     assert len(err.splitlines()) == 1
 
 
-def test_warnings_are_lines_and_part_of_the_record(table, tmp_path, ramify):
+def test_warnings_are_lines_and_part_of_the_record(table, tmp_path, branchwise):
     out = tmp_path / "out"
-    code, _, err = ramify("fit", table, "-o", out, "--id", "patient", "--max_iter", "2")
+    code, _, err = branchwise("fit", table, "-o", out, "--id", "patient", "--max_iter", "2")
     assert code == 0
-    assert err.startswith("ramify: warning: DDRTree stopped after 2 of max_iter=2")
+    assert err.startswith("branchwise: warning: DDRTree stopped after 2 of max_iter=2")
     assert len(err.splitlines()) == 1
     assert read_run(out)["warnings"][0] in err
 
 
-def test_ends_give_progress(table, tmp_path, ramify):
+def test_ends_give_progress(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("fit", table, "-o", out, "--id", "patient", "--prune", "--root", "T1", "--end", "T2")
-    assert ramify(*given)[0] == 0
+    assert branchwise(*given)[0] == 0
     progress = pd.read_csv(out / "pseudotime.csv")["progress"]
     assert progress.min() == pytest.approx(0, abs=0.05)
     assert progress.max() == pytest.approx(1, abs=0.05)
@@ -371,13 +378,16 @@ def test_ends_give_progress(table, tmp_path, ramify):
 
 def test_the_package_runs_as_a_module(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "ramify", "--version"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "branchwise", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert done.stdout == f"ramify {ramify.__version__}\n"
+    assert done.stdout == f"branchwise {branchwise.__version__}\n"
 
 
 def test_help_comes_without_the_libraries_of_a_fit():
-    code = "import sys; from ramify.cli.arguments import build_parser; build_parser().format_help()"
+    code = "import sys; from branchwise.cli.arguments import build_parser; build_parser().format_help()"
     code += "; print([m for m in ('sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
@@ -392,13 +402,13 @@ def test_every_command_has_help_with_an_example(command, capsys):
     assert stop.value.code == 0
     out = capsys.readouterr().out
     assert "example" in out
-    assert f"ramify {command}" in out.split("example")[1]
+    assert f"branchwise {command}" in out.split("example")[1]
     assert max(len(line) for line in out.splitlines()) <= 100
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
-def test_completion_knows_commands_and_options(shell, ramify):
-    code, out, err = ramify("completion", shell)
+def test_completion_knows_commands_and_options(shell, branchwise):
+    code, out, err = branchwise("completion", shell)
     assert (code, err) == (0, "")
     for word in ("transform", "n_components", "standardize"):
         assert word in out
@@ -406,18 +416,18 @@ def test_completion_knows_commands_and_options(shell, ramify):
 
 def test_bash_completes(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "ramify", "completion", "bash"],
+        [sys.executable, "-m", "branchwise", "completion", "bash"],
         capture_output=True,
         text=True,
         check=True,
     )
-    script = tmp_path / "ramify.bash"
+    script = tmp_path / "branchwise.bash"
     script.write_text(done.stdout)
     (tmp_path / "patients.csv").touch()
     for words, completed in (("tr", "transform"), ("fit pat", "patients.csv")):
         ask = (
-            f"source {script}; COMP_WORDS=(ramify {words}); COMP_CWORD={len(words.split())}; "
-            "_shtab_ramify; printf '%s\\n' \"${COMPREPLY[@]}\""
+            f"source {script}; COMP_WORDS=(branchwise {words}); COMP_CWORD={len(words.split())}; "
+            "_shtab_branchwise; printf '%s\\n' \"${COMPREPLY[@]}\""
         )
         found = subprocess.run(
             ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path
@@ -425,8 +435,8 @@ def test_bash_completes(tmp_path):
         assert found.stdout.split() == [completed]
 
 
-def test_zsh_completes_the_names_of_files(ramify):
-    _, script, _ = ramify("completion", "zsh")
+def test_zsh_completes_the_names_of_files(branchwise):
+    _, script, _ = branchwise("completion", "zsh")
     for argument in (":table to read:_files", ":folder of a fit:_files"):
         assert argument in script
 
@@ -434,7 +444,9 @@ def test_zsh_completes_the_names_of_files(ramify):
 def test_a_closed_pipe_is_no_error(fitted, simulated, tmp_path):
     many = simulated.loc[simulated.index.repeat(100)].assign(patient=range(15000))
     many.to_csv(tmp_path / "many.csv", index=False)
-    command = f"{sys.executable} -m ramify transform {fitted} {tmp_path / 'many.csv'} | head -n 1"
+    command = (
+        f"{sys.executable} -m branchwise transform {fitted} {tmp_path / 'many.csv'} | head -n 1"
+    )
     done = subprocess.run(
         ["bash", "-c", f"{command}; echo ${{PIPESTATUS[0]}}"],
         capture_output=True,
@@ -453,8 +465,8 @@ def test_one_progress_bar_on_a_terminal(table, tmp_path):
     import termios
 
     code = (
-        "import sys, ramify.cli.console as console; console.SECONDS_BEFORE_BAR = 0\n"
-        "from ramify.cli import main; sys.exit(main(sys.argv[1:]))"
+        "import sys, branchwise.cli.console as console; console.SECONDS_BEFORE_BAR = 0\n"
+        "from branchwise.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     given = ["fit", str(table), "-o", str(tmp_path / "out"), "--id", "patient", "--figure", "none"]
     ours, theirs = pty.openpty()

@@ -9,99 +9,99 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import ramify as package
-from ramify.cli.console import Console
-from ramify.cli.results import new_folder
+import branchwise as package
+from branchwise.cli.console import Console
+from branchwise.cli.results import new_folder
 
 from .conftest import read_run
 
 
-def test_force_deletes_nothing_that_a_fit_did_not_write(table, tmp_path, ramify):
+def test_force_deletes_nothing_that_a_fit_did_not_write(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("fit", table, "-o", out, "--id", "patient", "--figure", "none")
-    assert ramify(*given)[0] == 0
-    assert ramify("plot", out)[0] == 0
+    assert branchwise(*given)[0] == 0
+    assert branchwise("plot", out)[0] == 0
     (out / "notes.txt").write_text("mine")
-    code, _, err = ramify(*given, "--force")
+    code, _, err = branchwise(*given, "--force")
     assert code == 1
-    assert "holds notes.txt, which ramify fit did not write and --force would delete" in err
+    assert "holds notes.txt, which branchwise fit did not write and --force would delete" in err
     assert (out / "notes.txt").read_text() == "mine"
     (out / "notes.txt").unlink()
-    assert ramify(*given, "--force")[0] == 0
+    assert branchwise(*given, "--force")[0] == 0
 
 
-def test_the_folder_that_one_is_in_is_not_replaced(table, tmp_path, ramify, monkeypatch):
+def test_the_folder_that_one_is_in_is_not_replaced(table, tmp_path, branchwise, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    code, _, err = ramify("fit", table, "-o", ".")
+    code, _, err = branchwise("fit", table, "-o", ".")
     assert code == 1
     assert ". is where you are, and is to be made anew; choose another -o." in err
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["file/out", "n" * 250], ids=["in a file", "long name"])
-def test_a_folder_that_cannot_be_made_is_told_before_anything_is_read(name, tmp_path, ramify):
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_read(name, tmp_path, branchwise):
     (tmp_path / "file").write_text("")
-    code, _, err = ramify("fit", "nothing.csv", "-o", tmp_path / name)
+    code, _, err = branchwise("fit", "nothing.csv", "-o", tmp_path / name)
     assert code == 1
     assert "cannot be made (" in err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_a_link_stays_and_what_it_points_to_is_replaced(table, tmp_path, ramify):
+def test_a_link_stays_and_what_it_points_to_is_replaced(table, tmp_path, branchwise):
     (tmp_path / "disk").mkdir()
     link = tmp_path / "link"
     link.symlink_to("disk")
     given = ("fit", table, "-o", link, "--id", "patient", "--figure", "none")
-    assert ramify(*given)[0] == 0
-    assert ramify(*given, "--force", "--n_components", "3")[0] == 0
+    assert branchwise(*given)[0] == 0
+    assert branchwise(*given, "--force", "--n_components", "3")[0] == 0
     assert link.is_symlink()
     assert read_run(tmp_path / "disk")["n_components"] == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["disk", "link"]
 
 
-def test_infinite_parameters_are_recorded_and_can_be_given_again(table, tmp_path, ramify):
+def test_infinite_parameters_are_recorded_and_can_be_given_again(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("--id", "patient", "--method", "spl", "--C", "inf", "--figure", "none")
-    code, text, _ = ramify("fit", table, "-o", out, *given, "--json")
+    code, text, _ = branchwise("fit", table, "-o", out, *given, "--json")
     assert code == 0
     assert json.loads(text)["parameters"]["C"] == "inf"
     assert read_run(out) == json.loads(text)
-    model = package.load(out / "model.ramify").estimator
+    model = package.load(out / "model.branchwise").estimator
     assert model.get_params()["C"] == float("inf")
 
 
-def test_wrong_usage_is_json_too(ramify):
+def test_wrong_usage_is_json_too(branchwise):
     for arguments in (["fit", "--json"], ["plot", "out", "--kind", "pie", "--json"]):
-        code, out, err = ramify(*arguments)
+        code, out, err = branchwise(*arguments)
         assert code == 2
         found = json.loads(out)
         assert found["exit_code"] == 2
-        assert err == f"ramify {arguments[0]}: {found['error']}\n"
-        assert found["error"].endswith(f"see ramify {arguments[0]} --help.")
+        assert err == f"branchwise {arguments[0]}: {found['error']}\n"
+        assert found["error"].endswith(f"see branchwise {arguments[0]} --help.")
 
 
-def test_rings_have_a_root_of_their_own(table, tmp_path, ramify):
+def test_rings_have_a_root_of_their_own(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("--structure", "ring", "--n_centers", "12", "--root", "auto", "--figure", "none")
-    assert ramify("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
+    assert branchwise("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
     assert (out / "pseudotime.csv").exists()
 
 
-def test_parts_of_a_forest_without_the_root_are_told(simulated, tmp_path, ramify):
+def test_parts_of_a_forest_without_the_root_are_told(simulated, tmp_path, branchwise):
     far = simulated.assign(patient=[f"Q{k}" for k in range(150)], stage="other")
     far["lab0"] += 100
     path, out = tmp_path / "t.csv", tmp_path / "out"
     pd.concat([simulated, far]).to_csv(path, index=False)
     given = ("fit", path, "-o", out, "--id", "patient", "--exclude", "age", "--figure", "none")
-    code, _, err = ramify(*given, "--structure", "forest", "--root", "stage=early")
+    code, _, err = branchwise(*given, "--structure", "forest", "--root", "stage=early")
     assert code == 0
     assert "warning: 1 of 2 parts of the graph are without the given root" in err
     milestones = pd.read_csv(out / "milestones.csv", index_col=0)
     start = err.split()[-1].rstrip(".")
     assert milestones.loc[start, "is_root"]
     assert read_run(out)["warnings"]
-    code, _, err = ramify(*given, "--structure", "forest", "--root", "auto", "--force")
+    code, _, err = branchwise(*given, "--structure", "forest", "--root", "auto", "--force")
     assert (code, err) == (0, "")
 
 
@@ -113,8 +113,8 @@ def test_parts_of_a_forest_without_the_root_are_told(simulated, tmp_path, ramify
     ],
     ids=["end", "kernel"],
 )
-def test_options_that_do_nothing_together_are_wrong_usage(given, says, table, tmp_path, ramify):
-    code, _, err = ramify("fit", table, "-o", tmp_path / "out", *given)
+def test_options_that_do_nothing_together_are_wrong_usage(given, says, table, tmp_path, branchwise):
+    code, _, err = branchwise("fit", table, "-o", tmp_path / "out", *given)
     assert code == 2
     assert says in err
 
@@ -125,21 +125,21 @@ def test_a_closed_terminal_ends_a_command_unless_told_otherwise(is_ignored):
     code = (
         "import os, signal, sys\n"
         f"signal.signal(signal.SIGHUP, signal.{'SIG_IGN' if is_ignored else 'SIG_DFL'})\n"
-        "import ramify.cli.completion as command\n"
+        "import branchwise.cli.completion as command\n"
         "command.run = lambda options, console: os.kill(os.getpid(), signal.SIGHUP)\n"
-        "from ramify.cli import main\n"
+        "from branchwise.cli import main\n"
         "sys.exit(main(['completion', 'bash']))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == (0 if is_ignored else 128 + signal.SIGHUP)
     assert done.stderr == (
-        "" if is_ignored else "ramify completion: interrupted; nothing was written.\n"
+        "" if is_ignored else "branchwise completion: interrupted; nothing was written.\n"
     )
 
 
-def test_an_interrupt_that_a_library_turns_into_an_error_is_still_one(ramify, monkeypatch):
+def test_an_interrupt_that_a_library_turns_into_an_error_is_still_one(branchwise, monkeypatch):
     """Ctrl-C while pandas is imported, for instance, arrives as an AttributeError."""
-    import ramify.cli.completion as command
+    import branchwise.cli.completion as command
 
     def imports(options, console):
         try:
@@ -148,8 +148,8 @@ def test_an_interrupt_that_a_library_turns_into_an_error_is_still_one(ramify, mo
             raise AttributeError("partially initialized module") from error
 
     monkeypatch.setattr(command, "run", imports)
-    code, _, err = ramify("completion", "bash")
-    assert (code, err) == (130, "ramify completion: interrupted; nothing was written.\n")
+    code, _, err = branchwise("completion", "bash")
+    assert (code, err) == (130, "branchwise completion: interrupted; nothing was written.\n")
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
@@ -157,7 +157,7 @@ def test_an_interrupt_that_a_library_turns_into_an_error_is_still_one(ramify, mo
 def test_output_that_cannot_be_written_is_one_line(given, fitted):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "ramify", "info", str(fitted), *given],
+            [sys.executable, "-m", "branchwise", "info", str(fitted), *given],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -165,7 +165,7 @@ def test_output_that_cannot_be_written_is_one_line(given, fitted):
         )
     assert done.returncode == 1
     assert done.stderr == (
-        "ramify info: there is no space left on the disk; free some, or write to another one.\n"
+        "branchwise info: there is no space left on the disk; free some, or write to another one.\n"
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ramify.metrics import loo_1nn
+from branchwise.metrics import loo_1nn
 
 
 @pytest.mark.parametrize(
@@ -37,35 +37,35 @@ from ramify.metrics import loo_1nn
         "heatmap",
     ],
 )
-def test_every_kind_is_drawn(kind, given, fitted, tmp_path, ramify):
+def test_every_kind_is_drawn(kind, given, fitted, tmp_path, branchwise):
     out = tmp_path / "picture.png"
-    code, text, err = ramify("plot", fitted, "--kind", kind, *given, "-o", out, "--dpi", "50")
+    code, text, err = branchwise("plot", fitted, "--kind", kind, *given, "-o", out, "--dpi", "50")
     assert (code, err) == (0, "")
     assert text == f"{kind} drawn in {out}\n"
     assert matplotlib.image.imread(out)[..., :3].std() > 0.02
 
 
-def test_three_dimensions_and_uncertainty(table, tmp_path, ramify):
+def test_three_dimensions_and_uncertainty(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ["--method", "spl", "--n_components", "3", "--figure", "none"]
-    assert ramify("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
+    assert branchwise("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
     for options in (["--dims", "3"], ["--kind", "uncertainty"]):
-        code, _, err = ramify("plot", out, *options, "-o", tmp_path / "p.svg", "--force")
+        code, _, err = branchwise("plot", out, *options, "-o", tmp_path / "p.svg", "--force")
         assert (code, err) == (0, "")
-    assert ramify("plot", out)[1] == f"embedding drawn in {out / 'embedding.png'}\n"
+    assert branchwise("plot", out)[1] == f"embedding drawn in {out / 'embedding.png'}\n"
 
 
-def test_features_need_the_input_as_it_was(simulated, tmp_path, ramify):
+def test_features_need_the_input_as_it_was(simulated, tmp_path, branchwise):
     path, out = tmp_path / "t.csv", tmp_path / "out"
     simulated.to_csv(path, index=False)
-    assert ramify("fit", path, "-o", out, "--id", "patient", "--figure", "none")[0] == 0
+    assert branchwise("fit", path, "-o", out, "--id", "patient", "--figure", "none")[0] == 0
     with path.open("a") as file:
         file.write("P999,1,1,1,1,1,1,50,f,late\n")
-    code, _, err = ramify("plot", out, "--kind", "heatmap")
+    code, _, err = branchwise("plot", out, "--kind", "heatmap")
     assert code == 1
-    assert "has changed since the fit; run ramify fit again." in err
+    assert "has changed since the fit; run branchwise fit again." in err
     path.unlink()
-    code, _, err = ramify("plot", out, "--kind", "heatmap")
+    code, _, err = branchwise("plot", out, "--kind", "heatmap")
     assert code == 1
     assert "is not there to read features from" in err
 
@@ -82,8 +82,8 @@ def test_features_need_the_input_as_it_was(simulated, tmp_path, ramify):
     ],
     ids=["color", "sample", "root", "feature", "words", "no posterior"],
 )
-def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, ramify):
-    code, _, err = ramify("plot", fitted, *given, "-o", tmp_path / "p.png")
+def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, branchwise):
+    code, _, err = branchwise("plot", fitted, *given, "-o", tmp_path / "p.png")
     assert code == 1
     assert says in err
     assert len(err.splitlines()) == 1
@@ -98,20 +98,20 @@ def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, ramify):
     ],
     ids=["pies", "dpi"],
 )
-def test_pictures_that_cannot_be_are_wrong_usage(given, says, fitted, tmp_path, ramify):
-    code, _, err = ramify("plot", fitted, *given, "-o", tmp_path / "p.png")
+def test_pictures_that_cannot_be_are_wrong_usage(given, says, fitted, tmp_path, branchwise):
+    code, _, err = branchwise("plot", fitted, *given, "-o", tmp_path / "p.png")
     assert code == 2
     assert says in err
 
 
-def test_a_folder_without_a_model_is_named(fitted, table, tmp_path, ramify):
-    code, _, err = ramify("transform", tmp_path, table)
+def test_a_folder_without_a_model_is_named(fitted, table, tmp_path, branchwise):
+    code, _, err = branchwise("transform", tmp_path, table)
     assert code == 1
-    assert "holds no model.ramify; name a folder that ramify fit wrote." in err
+    assert "holds no model.branchwise; name a folder that branchwise fit wrote." in err
 
 
-def test_scores_agree_with_the_metrics(fitted, simulated, ramify):
-    code, text, _ = ramify("score", fitted, "--labels", "stage", "age", "--json")
+def test_scores_agree_with_the_metrics(fitted, simulated, branchwise):
+    code, text, _ = branchwise("score", fitted, "--labels", "stage", "age", "--json")
     assert code == 0
     found = json.loads(text)
     embedding = pd.read_csv(fitted / "embedding.csv", index_col=0)
@@ -123,42 +123,42 @@ def test_scores_agree_with_the_metrics(fitted, simulated, ramify):
     assert found["age"]["pseudotime: Spearman correlation"] == pytest.approx(rank)
     tables = pd.crosstab(pd.read_csv(fitted / "pseudotime.csv")["branch"], simulated["stage"])
     assert found["stage"]["branch: purity"] == pytest.approx(tables.max(axis=1).sum() / 150)
-    assert "nearest neighbour's label right" in ramify("score", fitted, "--labels", "stage")[1]
+    assert "nearest neighbour's label right" in branchwise("score", fitted, "--labels", "stage")[1]
 
 
-def test_unknown_labels_list_the_annotations(fitted, ramify):
-    code, _, err = ramify("score", fitted, "--labels", "outcome")
+def test_unknown_labels_list_the_annotations(fitted, branchwise):
+    code, _, err = branchwise("score", fitted, "--labels", "outcome")
     assert code == 1
     assert "'outcome' is no annotation of the result; these are" in err
     assert "age" in err
 
 
-def test_a_folder_without_a_result_is_said_to_be_none(tmp_path, ramify):
+def test_a_folder_without_a_result_is_said_to_be_none(tmp_path, branchwise):
     for command in (["score", tmp_path, "--labels", "a"], ["plot", tmp_path]):
-        code, _, err = ramify(*command)
+        code, _, err = branchwise(*command)
         assert code == 1
-        assert "is no result of ramify fit: it has no run.json" in err
+        assert "is no result of branchwise fit: it has no run.json" in err
 
 
-def test_a_damaged_result_is_said_to_be_damaged(tmp_path, ramify):
+def test_a_damaged_result_is_said_to_be_damaged(tmp_path, branchwise):
     (tmp_path / "run.json").write_text("{}")
-    code, _, err = ramify("score", tmp_path, "--labels", "a")
+    code, _, err = branchwise("score", tmp_path, "--labels", "a")
     assert code == 1
     assert "is damaged" in err
 
 
-def test_info_of_a_table(table, ramify):
-    code, text, _ = ramify("info", table, "--id", "patient", "--exclude", "age", "--json")
+def test_info_of_a_table(table, branchwise):
+    code, text, _ = branchwise("info", table, "--id", "patient", "--exclude", "age", "--json")
     assert code == 0
     found = json.loads(text)
     assert (found["samples"], found["features"]) == (150, 6)
     assert set(found["annotations"]) == {"age", "sex", "stage"}
-    assert "lab0" in ramify("info", table)[1]
+    assert "lab0" in branchwise("info", table)[1]
 
 
-def test_info_of_a_model(fitted, ramify):
-    for path in (fitted, fitted / "model.ramify"):
-        code, text, _ = ramify("info", path)
+def test_info_of_a_model(fitted, branchwise):
+    for path in (fitted, fitted / "model.branchwise"):
+        code, text, _ = branchwise("info", path)
         assert code == 0
         assert "DDRTree" in text
         assert "standardize" in text

@@ -14,7 +14,7 @@ import pytest
 import zarr
 from distributed.client import FutureCancelledError
 
-from ramify.cli import cluster, main
+from branchwise.cli import cluster, main
 
 from .conftest import read_run
 
@@ -81,11 +81,11 @@ def assert_same_tables(out, expected, names=("embedding", "centers")):
 
 
 @pytest.mark.parametrize("kind", ["threads", "local", "cluster"])
-def test_scheduled_fit_equals_the_one_in_memory(kind, files, running, tmp_path, ramify):
+def test_scheduled_fit_equals_the_one_in_memory(kind, files, running, tmp_path, branchwise):
     address = running if kind == "cluster" else kind
     given = [files / "data.zarr", *PARAMETERS, "--standardize", "--root", "auto"]
-    assert ramify("fit", *given, "-o", tmp_path / "memory")[0] == 0
-    code, text, err = ramify("fit", *given, "-o", tmp_path / "out", "--scheduler", address)
+    assert branchwise("fit", *given, "-o", tmp_path / "memory")[0] == 0
+    code, text, err = branchwise("fit", *given, "-o", tmp_path / "out", "--scheduler", address)
     assert code == 0, err
     assert text.startswith("data       150 samples x 6 features")
     assert ("dashboard at http://" in err) == (kind != "threads")
@@ -101,28 +101,28 @@ def test_scheduled_fit_equals_the_one_in_memory(kind, files, running, tmp_path, 
     assert "scheduler" not in read_run(tmp_path / "memory")
 
 
-def test_result_can_be_used_as_any_other(files, tmp_path, ramify):
+def test_result_can_be_used_as_any_other(files, tmp_path, branchwise):
     out, table = tmp_path / "out", files / "patients.parquet"
     given = ["--root", "stage=early", "--prune", "--color", "stage", "lab0", "--exclude", "age"]
-    code, _, err = ramify(
+    code, _, err = branchwise(
         "fit", table, "-o", out, "--scheduler", "threads", "--n_centers", 25, *given
     )
     assert (code, err) == (0, "")
     assert (out / "figure.png").exists()
     assert pd.read_csv(out / "embedding.csv", index_col=0).index[0] == "P000"
     for command in (["plot", out, "--kind", "layout"], ["score", out, "--labels", "stage"]):
-        assert ramify(*command)[0] == 0
-    assert "samples        150" in ramify("info", out)[1]
-    code, _, err = ramify("plot", out, "--kind", "trends")
+        assert branchwise(*command)[0] == 0
+    assert "samples        150" in branchwise("info", out)[1]
+    code, _, err = branchwise("plot", out, "--kind", "trends")
     assert code == 1
     assert "was read chunk by chunk (--scheduler), but features along the tree are drawn" in err
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
-def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, ramify, ending):
+def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, branchwise, ending):
     paths = [tmp_path / f"{name}.{ending}" for name in ("memory", "lazy")]
     for path, options in zip(paths, ([], ["--scheduler", "threads"]), strict=True):
-        code, text, err = ramify(
+        code, text, err = branchwise(
             "transform", fitted, files / "patients.parquet", "-o", path, *options
         )
         assert (code, err) == (0, "")
@@ -136,41 +136,41 @@ def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, ramify, en
     pd.testing.assert_frame_equal(*frames, rtol=1e-9)
 
 
-def test_new_rows_to_the_screen_and_as_json(fitted, files, ramify):
+def test_new_rows_to_the_screen_and_as_json(fitted, files, branchwise):
     given = ["transform", fitted, files / "patients.parquet", "--scheduler", "threads"]
-    code, text, err = ramify(*given)
+    code, text, err = branchwise(*given)
     assert (code, err) == (0, "")
     assert pd.read_csv(io.StringIO(text), index_col=0).shape[0] == N
-    facts = json.loads(ramify(*given, "--json")[1])
+    facts = json.loads(branchwise(*given, "--json")[1])
     assert facts["n_samples"] == len(facts["places"]) == N
 
 
-def test_rows_that_miss_a_value_are_dropped_chunk_by_chunk(simulated, table, tmp_path, ramify):
+def test_rows_that_miss_a_value_are_dropped_chunk_by_chunk(simulated, table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ["--id", "patient", "--exclude", "age", "--impute", "drop", "--figure", "none"]
-    assert ramify("fit", table, "-o", out, *given)[0] == 0
+    assert branchwise("fit", table, "-o", out, *given)[0] == 0
     holes = simulated.copy()
     holes.loc[[3, 77], "lab2"] = np.nan
     holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
     placed = tmp_path / "placed.csv"
     given = [out, tmp_path / "holes.parquet", "-o", placed, "--scheduler", "threads"]
-    code, text, err = ramify("transform", *given)
+    code, text, err = branchwise("transform", *given)
     assert code == 0
     assert "2 of 150 rows miss a value and were dropped, as in the fit: P003, P077." in err
     assert text == f"148 rows placed in {placed}\n"
     holes["lab2"] = np.nan
     holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
-    code, _, err = ramify("transform", *given, "--force")
+    code, _, err = branchwise("transform", *given, "--force")
     assert code == 1
     assert "every row of" in err
     assert len(pd.read_csv(placed)) == 148
 
 
-def test_missing_values_are_counted_by_column(simulated, tmp_path, ramify):
+def test_missing_values_are_counted_by_column(simulated, tmp_path, branchwise):
     holes = simulated.copy()
     holes.loc[[3, 77], "lab2"] = np.nan
     holes.to_parquet(tmp_path / "holes.parquet", row_group_size=20, index=False)
-    code, out, err = ramify(
+    code, out, err = branchwise(
         "fit", tmp_path / "holes.parquet", "-o", tmp_path / "out", "--scheduler", "threads"
     )
     assert (code, out) == (1, "")
@@ -178,42 +178,44 @@ def test_missing_values_are_counted_by_column(simulated, tmp_path, ramify):
 
 
 @pytest.mark.parametrize("method", ["drtree", "spl"])
-def test_landmarks_of_other_methods_place_all_rows(method, files, tmp_path, ramify):
+def test_landmarks_of_other_methods_place_all_rows(method, files, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ["--method", method, "--figure", "none", "--n_landmarks", 60, "--root", "auto"]
-    code, _, err = ramify("fit", files / "data.zarr", "-o", out, "--scheduler", "threads", *given)
+    code, _, err = branchwise(
+        "fit", files / "data.zarr", "-o", out, "--scheduler", "threads", *given
+    )
     assert code == 0, err
     assert len(pd.read_csv(out / "embedding.csv")) == N
     assert len(pd.read_csv(out / "pseudotime.csv")) == N
     assert len(pd.read_csv(out / "centers.csv")) == 60
-    assert "samples        150" in ramify("info", out)[1]
-    code, text, _ = ramify("transform", out, files / "data.zarr")
+    assert "samples        150" in branchwise("info", out)[1]
+    code, text, _ = branchwise("transform", out, files / "data.zarr")
     assert code == 0
     placed = pd.read_csv(io.StringIO(text), index_col=0)
     embedding = pd.read_csv(out / "embedding.csv", index_col=0)
     np.testing.assert_allclose(placed[embedding.columns], embedding, atol=1e-6)
 
 
-def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
+def test_fit_goes_on_from_a_checkpoint(files, tmp_path, branchwise):
     checkpoint = tmp_path / "fit.checkpoint"
     given = [files / "data.zarr", *PARAMETERS, "--scheduler", "threads"]
-    assert ramify("fit", *given, "-o", tmp_path / "whole")[0] == 0
+    assert branchwise("fit", *given, "-o", tmp_path / "whole")[0] == 0
     given += ["--checkpoint", checkpoint]
-    assert ramify("fit", *given, "-o", tmp_path / "first", "--max_iter", 2)[0] == 0
+    assert branchwise("fit", *given, "-o", tmp_path / "first", "--max_iter", 2)[0] == 0
     assert read_run(tmp_path / "first")["n_iter"] == 2
     assert checkpoint.exists()
     before = checkpoint.read_bytes()
-    code, _, err = ramify("fit", *given, "-o", tmp_path / "second")
+    code, _, err = branchwise("fit", *given, "-o", tmp_path / "second")
     assert code == 1
     assert "has the iterations of an earlier fit; go on from them with --resume, replace" in err
     assert checkpoint.read_bytes() == before
-    code, _, err = ramify("fit", *given, "-o", tmp_path / "second", "--resume")
+    code, _, err = branchwise("fit", *given, "-o", tmp_path / "second", "--resume")
     assert code == 0, err
     assert_same_tables(tmp_path / "second", tmp_path / "whole")
     assert read_run(tmp_path / "second")["parameters"]["checkpoint"] == str(checkpoint)
-    assert ramify("fit", *given, "-o", tmp_path / "anew", "--force", "--max_iter", 1)[0] == 0
+    assert branchwise("fit", *given, "-o", tmp_path / "anew", "--force", "--max_iter", 1)[0] == 0
     assert checkpoint.read_bytes() != before
-    code, _, err = ramify("fit", *given[:-2], "-o", tmp_path / "third", "--resume")
+    code, _, err = branchwise("fit", *given[:-2], "-o", tmp_path / "third", "--resume")
     assert code == 2
     assert "--resume needs the file that an earlier fit has written; add --checkpoint PATH" in err
 
@@ -221,13 +223,15 @@ def test_fit_goes_on_from_a_checkpoint(files, tmp_path, ramify):
 @pytest.mark.parametrize(
     "address", ["tcp://127.0.0.1:1", "nonsense:1", "abc://x:1"], ids=["closed", "host", "scheme"]
 )
-def test_scheduler_that_does_not_answer(address, files, tmp_path, ramify, monkeypatch):
+def test_scheduler_that_does_not_answer(address, files, tmp_path, branchwise, monkeypatch):
     monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 1)
-    code, out, err = ramify(
+    code, out, err = branchwise(
         "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", address
     )
     assert (code, out) == (1, "")
-    assert err.startswith(f"ramify fit: no Dask scheduler answers at '{address}' within 1 seconds")
+    assert err.startswith(
+        f"branchwise fit: no Dask scheduler answers at '{address}' within 1 seconds"
+    )
     assert "start one with `dask scheduler`, or pass --scheduler local" in err
     assert err.count("\n") == 1
     assert not (tmp_path / "out").exists()
@@ -241,40 +245,40 @@ def no_cluster(monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["Threads", "cluster", "10.0.0.1"])
-def test_scheduler_that_is_no_address(address, files, fitted, tmp_path, ramify, no_cluster):
+def test_scheduler_that_is_no_address(address, files, fitted, tmp_path, branchwise, no_cluster):
     given = ["-o", tmp_path / "out.csv", "--scheduler", address]
     for command in (["fit", files / "data.zarr"], ["transform", fitted, files / "data.zarr"]):
-        code, out, err = ramify(*command, *given)
+        code, out, err = branchwise(*command, *given)
         assert (code, out) == (2, "")
         assert f"--scheduler {address} must be threads, local, or the address of a Dask" in err
 
 
-def test_missing_file_is_told_before_a_cluster_is_started(fitted, tmp_path, ramify, no_cluster):
+def test_missing_file_is_told_before_a_cluster_is_started(fitted, tmp_path, branchwise, no_cluster):
     given = [tmp_path / "none.zarr", "-o", tmp_path / "out.csv", "--scheduler", "local"]
     for command in (["fit"], ["transform", fitted]):
-        code, _, err = ramify(*command, *given)
+        code, _, err = branchwise(*command, *given)
         assert code == 1
         assert "none.zarr does not exist; check its name and folder." in err
         assert not (tmp_path / "out.csv").exists()
 
 
 def test_place_of_a_checkpoint_is_checked_before_a_cluster_is_started(
-    files, tmp_path, ramify, no_cluster
+    files, tmp_path, branchwise, no_cluster
 ):
     given = ["fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
-    code, _, err = ramify(*given, "--checkpoint", tmp_path / "none" / "fit.checkpoint")
+    code, _, err = branchwise(*given, "--checkpoint", tmp_path / "none" / "fit.checkpoint")
     assert code == 1
-    assert "ramify fit: --checkpoint='" in err
+    assert "branchwise fit: --checkpoint='" in err
     assert "fit.checkpoint' is in a folder that does not exist, but must be" in err
     assert not (tmp_path / "out").exists()
 
 
-def test_too_many_features_are_told_before_any_pass(files, tmp_path, ramify, monkeypatch):
-    monkeypatch.setattr("ramify.cli.fit.MAX_FEATURES", 5)
+def test_too_many_features_are_told_before_any_pass(files, tmp_path, branchwise, monkeypatch):
+    monkeypatch.setattr("branchwise.cli.fit.MAX_FEATURES", 5)
     given = ["fit", files / "data.zarr", "--scheduler", "threads", *PARAMETERS]
-    assert ramify(*given, "-o", tmp_path / "reduced", "--pca", 3)[0] == 0
-    monkeypatch.setattr("ramify.cli.fit.missing_by_column", None)
-    code, _, err = ramify(*given, "-o", tmp_path / "out")
+    assert branchwise(*given, "-o", tmp_path / "reduced", "--pca", 3)[0] == 0
+    monkeypatch.setattr("branchwise.cli.fit.missing_by_column", None)
+    code, _, err = branchwise(*given, "-o", tmp_path / "out")
     assert code == 1
     assert "data.zarr has 6 features, but --method ddrtree takes at most 5 with --sch" in err
     assert "reduce them first, for instance with --pca 50." in err
@@ -300,33 +304,34 @@ class FakeClient:
             raise TimeoutError
 
     def get_versions(self, packages):
-        assert packages == ["ramify"]
+        assert packages == ["branchwise"]
         versions = {"tcp://a:1": cluster.__version__, "tcp://b:2": self.version}
         return {
-            "scheduler": {"packages": {"ramify": self.scheduler}},
-            "workers": {k: {"packages": {"ramify": v}} for k, v in versions.items()},
+            "scheduler": {"packages": {"branchwise": self.scheduler}},
+            "workers": {k: {"packages": {"branchwise": v}} for k, v in versions.items()},
         }
 
 
-def test_workers_must_be_there_and_have_ramify():
+def test_workers_must_be_there_and_have_branchwise():
     cluster.check_workers(FakeClient(cluster.__version__), "tcp://x:1")
     with pytest.raises(cluster.Failure, match="has no workers; start some: dask worker tcp://x:1"):
         cluster.check_workers(FakeClient("no worker"), "tcp://x:1")
     with pytest.raises(
-        cluster.Failure, match=r"1 of 2 workers lack ramify .* \(they have none\): tcp://b:2; inst"
+        cluster.Failure,
+        match=r"1 of 2 workers lack branchwise .* \(they have none\): tcp://b:2; inst",
     ):
         cluster.check_workers(FakeClient(None), "tcp://x:1")
-    with pytest.raises(cluster.Failure, match=r"\(they have ramify 0.0.1\)"):
+    with pytest.raises(cluster.Failure, match=r"\(they have branchwise 0.0.1\)"):
         cluster.check_workers(FakeClient("0.0.1"), "tcp://x:1")
 
 
 @pytest.mark.parametrize(
-    ("version", "has"), [(None, "lacks ramify"), ("0.0.1", "has ramify 0.0.1")]
+    ("version", "has"), [(None, "lacks branchwise"), ("0.0.1", "has branchwise 0.0.1")]
 )
-def test_scheduler_must_have_ramify(version, has):
+def test_scheduler_must_have_branchwise(version, has):
     with pytest.raises(
         cluster.Failure,
-        match=f"scheduler at tcp://x:1 {has}, but this command is ramify .*; install the same",
+        match=f"scheduler at tcp://x:1 {has}, but this command is branchwise .*; install the same",
     ):
         cluster.check_workers(FakeClient(cluster.__version__, version), "tcp://x:1")
 
@@ -358,26 +363,26 @@ def test_scheduler_with_keys_is_asked_with_those_of_the_configuration(monkeypatc
     ids=["while it works", "when it is asked"],
 )
 def test_scheduler_that_is_lost_between_the_passes_of_a_fit(
-    error, files, running, tmp_path, ramify, monkeypatch
+    error, files, running, tmp_path, branchwise, monkeypatch
 ):
     def lose(table):
         raise error
 
-    monkeypatch.setattr("ramify.cli.fit.missing_by_column", lose)
+    monkeypatch.setattr("branchwise.cli.fit.missing_by_column", lose)
     given = [files / "data.zarr", "-o", tmp_path / "out", "--scheduler", running]
-    code, _, err = ramify("fit", *given)
+    code, _, err = branchwise("fit", *given)
     assert code == 1
     assert "the connection to the Dask scheduler was lost; start the scheduler again" in err
 
 
 @pytest.mark.parametrize("checkpoint", [True, False])
-def test_scheduler_that_is_lost(checkpoint, files, running, tmp_path, ramify, monkeypatch):
+def test_scheduler_that_is_lost(checkpoint, files, running, tmp_path, branchwise, monkeypatch):
     def lose(*arguments, **options):
         raise ConnectionError("The connection to the Dask scheduler was lost (…); fit(resume=True)")
 
-    monkeypatch.setattr("ramify.cli.fit.learn_workflow", lose)
+    monkeypatch.setattr("branchwise.cli.fit.learn_workflow", lose)
     given = ["--checkpoint", tmp_path / "fit.checkpoint"] if checkpoint else []
-    code, _, err = ramify(
+    code, _, err = branchwise(
         "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", running, *given
     )
     assert code == 1
@@ -388,18 +393,18 @@ def test_scheduler_that_is_lost(checkpoint, files, running, tmp_path, ramify, mo
     assert ("; with --checkpoint PATH a fit" in err) != checkpoint
 
 
-def test_without_dask_the_extra_is_named(files, tmp_path, ramify, monkeypatch):
+def test_without_dask_the_extra_is_named(files, tmp_path, branchwise, monkeypatch):
     for name in ("dask", "distributed"):
         monkeypatch.setitem(sys.modules, name, None)
         given = ["fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
-        code, _, err = ramify(*given)
+        code, _, err = branchwise(*given)
         assert code == 1
-        assert f"--scheduler needs {name}; run: pip install 'ramify[dask]'" in err
+        assert f"--scheduler needs {name}; run: pip install 'branchwise[dask]'" in err
         monkeypatch.undo()
 
 
-def test_formats_that_cannot_be_read_chunk_by_chunk(table, tmp_path, ramify):
-    code, _, err = ramify("fit", table, "-o", tmp_path / "out", "--scheduler", "threads")
+def test_formats_that_cannot_be_read_chunk_by_chunk(table, tmp_path, branchwise):
+    code, _, err = branchwise("fit", table, "-o", tmp_path / "out", "--scheduler", "threads")
     assert code == 1
     assert "cannot be read chunk by chunk; convert it to Parquet or zarr" in err
     assert "without --scheduler" in err
@@ -415,16 +420,16 @@ def test_formats_that_cannot_be_read_chunk_by_chunk(table, tmp_path, ramify):
     ],
     ids=lambda given: given[0],
 )
-def test_what_needs_all_rows_in_one_place(given, files, tmp_path, ramify):
-    code, _, err = ramify(
+def test_what_needs_all_rows_in_one_place(given, files, tmp_path, branchwise):
+    code, _, err = branchwise(
         "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "threads", *given
     )
     assert code == 2
     assert f"{given[0]} needs all rows of the table in one place, but with --scheduler" in err
 
 
-def test_json_is_all_that_machines_read(files, running, tmp_path, ramify):
-    code, out, err = ramify(
+def test_json_is_all_that_machines_read(files, running, tmp_path, branchwise):
+    code, out, err = branchwise(
         "fit",
         files / "data.zarr",
         *["-o", tmp_path / "out", "--scheduler", running, "--json", *PARAMETERS],
@@ -433,7 +438,7 @@ def test_json_is_all_that_machines_read(files, running, tmp_path, ramify):
     assert json.loads(out)["scheduler"]["kind"] == "cluster"
 
 
-def test_truncated_chunk_is_named(files, tmp_path, ramify, simulated):
+def test_truncated_chunk_is_named(files, tmp_path, branchwise, simulated):
     values = simulated[[f"lab{k}" for k in range(6)]].to_numpy()
     path = tmp_path / "data.zarr"
     array = zarr.open_array(
@@ -444,7 +449,7 @@ def test_truncated_chunk_is_named(files, tmp_path, ramify, simulated):
         p for p in path.rglob("*") if p.is_file() and not p.name.startswith((".z", "z"))
     )
     chunks[2].write_bytes(chunks[2].read_bytes()[:-9])
-    code, _, err = ramify("fit", path, "-o", tmp_path / "out", "--scheduler", "threads")
+    code, _, err = branchwise("fit", path, "-o", tmp_path / "out", "--scheduler", "threads")
     assert code == 1
     assert "rows 40 to 59" in err
     assert "cannot be read" in err

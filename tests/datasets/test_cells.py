@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from ramify.datasets import cells, make_cells, random_tree_topology
+from branchwise.datasets import cells, make_cells, random_tree_topology
 
 
 def expected_moments(mu, phi, half):

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ramify.datasets import make_progression
-from ramify.datasets.progression import NORMAL, STAGES, SUBTYPES
+from branchwise.datasets import make_progression
+from branchwise.datasets.progression import NORMAL, STAGES, SUBTYPES
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.spatial import cKDTree
 
-from ramify.datasets import make_helix, make_shape
-from ramify.datasets._curves import measure, positions
-from ramify.datasets.shapes import SHAPES
+from branchwise.datasets import make_helix, make_shape
+from branchwise.datasets.shapes import SHAPES, measure, positions
 
 # Steps of a polyline between two knots: its length is right to 1e-9 or better.
 N_STEPS = 100_000

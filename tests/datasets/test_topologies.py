@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.datasets import TOPOLOGIES, random_tree_topology
-from ramify.datasets.topologies import check_topology
+from branchwise.datasets import TOPOLOGIES, random_tree_topology
+from branchwise.datasets.topologies import check_topology
 
 
 def degrees_of(edges):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-import ramify.datasets as datasets
-from ramify.datasets import (
+import branchwise.datasets as datasets
+from branchwise.datasets import (
     TOPOLOGIES,
     make_cells,
     make_forest,
@@ -18,8 +18,8 @@ from ramify.datasets import (
     make_tree,
     random_tree_topology,
 )
-from ramify.datasets._arcs import Arcs, on_arcs
-from ramify.graph.placement import distances_from, is_forest, to_points
+from branchwise.datasets.topologies import Arcs, on_arcs
+from branchwise.graph.placement import distances_from, is_forest, to_points
 
 GENERATORS = {
     "tree": lambda seed: make_tree(60, 4, topology="binary", random_state=seed),

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-import ramify.rows
-from ramify import SPL, DDRTree, DRTree
-from ramify.structures import Forest
+import branchwise.data.centering
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.structures import Forest
 
 from ..conftest import branching
 
@@ -165,7 +165,7 @@ def test_data_too_large_to_copy_give_the_same_result(estimator, X, container, mo
     """Of equal rows rounding decides which comes first on a ring, so there are none."""
     X = np.unique(np.where(X > 0.2, X, 0.0), axis=0)
     small = clone(estimator).fit(X)
-    monkeypatch.setattr(ramify.rows, "MAX_COPIED", 200)
+    monkeypatch.setattr(branchwise.data.centering, "MAX_COPIED", 200)
     large = clone(estimator).fit(container(X))
     size = np.abs(small.embedding_).max()
     np.testing.assert_allclose(large.embedding_ / size, small.embedding_ / size, atol=1e-5)
@@ -284,8 +284,8 @@ def test_same_result_whatever_n_jobs(estimator, n_samples, monkeypatch):
         if estimator.loss == "equality":
             n_samples = 1700  # a dense path
     X, fresh = branching(n_samples, 6), branching(20, 6, seed=1)
-    monkeypatch.setattr(ramify.rows, "MAX_COPIED", 10_000)
-    monkeypatch.setattr(ramify.rows, "MIN_PART", 200)
+    monkeypatch.setattr(branchwise.data.centering, "MAX_COPIED", 10_000)
+    monkeypatch.setattr(branchwise.data.centering, "MIN_PART", 200)
     one, three = (clone(estimator).set_params(n_jobs=n).fit(X) for n in (1, 3))
     np.testing.assert_array_equal(one.embedding_, three.embedding_)
     np.testing.assert_array_equal(one.components_, three.components_)
@@ -300,7 +300,7 @@ def test_n_jobs_is_checked(estimator, X, n_jobs):
 
 INTERRUPTED = """
 import sys
-from ramify import {name}
+from branchwise import {name}
 from tests.conftest import branching
 
 def report(progress):

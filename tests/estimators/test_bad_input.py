@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neighbors import kneighbors_graph
 
-from ramify import SPL, DDRTree, DRTree
+from branchwise import SPL, DDRTree, DRTree
 
 from ..conftest import branching
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from ramify import DDRTree, structures
-from ramify.chunks import ChunkError
+from branchwise import DDRTree, structures
+from branchwise.data.dask import ChunkError
 
 from ..conftest import branching
 
@@ -303,7 +303,7 @@ def test_the_data_are_read_once_per_iteration(others):
 
 
 def test_going_on_reads_the_data_as_often_as_going_on_needs(tmp_path):
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     learner(max_iter=4, checkpoint=path).fit(divided(SIMULATED))
     X, reads = counting(SIMULATED, (100, D))
     learner(max_iter=6, checkpoint=path).fit(X, resume=True)
@@ -456,12 +456,12 @@ def test_a_model_of_chunks_can_be_fitted_again_in_memory(in_memory):
 
 
 def test_the_checkpoint_is_a_parameter_like_others(tmp_path):
-    model = learner(checkpoint=tmp_path / "fit.ramify")
-    assert model.get_params()["checkpoint"] == tmp_path / "fit.ramify"
-    assert clone(model).checkpoint == tmp_path / "fit.ramify"
+    model = learner(checkpoint=tmp_path / "fit.branchwise")
+    assert model.get_params()["checkpoint"] == tmp_path / "fit.branchwise"
+    assert clone(model).checkpoint == tmp_path / "fit.branchwise"
     assert clone(model).set_params(checkpoint=None).checkpoint is None
     model.fit(divided(SIMULATED))
-    assert (tmp_path / "fit.ramify").exists()
+    assert (tmp_path / "fit.branchwise").exists()
     # An estimator without one writes nothing, and the path may be a string.
-    model.set_params(checkpoint=str(tmp_path / "other.ramify")).fit(divided(SIMULATED))
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["fit.ramify", "other.ramify"]
+    model.set_params(checkpoint=str(tmp_path / "other.branchwise")).fit(divided(SIMULATED))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["fit.branchwise", "other.branchwise"]

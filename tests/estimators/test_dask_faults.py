@@ -16,11 +16,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.preprocessing import scale
 
-from ramify import DDRTree
-from ramify.chunks import ChunkError
-from ramify.io import ModelFileError
-from ramify.model_selection import select
-from ramify.trajectory import Trajectory
+from branchwise import DDRTree
+from branchwise.data.dask import ChunkError
+from branchwise.model_selection import select
+from branchwise.persistence.format import ModelFileError
+from branchwise.trajectory import Trajectory
 
 from ..conftest import branching
 
@@ -281,7 +281,7 @@ def test_nothing_large_is_gathered(client):
 
         def transition(self, key, start, finish, *args, nbytes=None, **others):
             if finish == "memory" and nbytes is not None:
-                name = str(key).split("-")[1] if "ramify" in str(key) else "other"
+                name = str(key).split("-")[1] if "branchwise" in str(key) else "other"
                 self.sizes[name] = max(nbytes, self.sizes.get(name, 0))
 
     def largest(X):
@@ -338,7 +338,7 @@ LOST = (
 
 
 def test_a_fit_goes_on_with_another_scheduler(tmp_path, undisturbed):
-    checkpoint = tmp_path / "fit.ramify"
+    checkpoint = tmp_path / "fit.branchwise"
     with separate_cluster() as (_, scheduler):
         model = DDRTree(
             **SETTINGS, checkpoint=checkpoint, callback=in_iterations({4}, scheduler.kill)
@@ -361,7 +361,7 @@ def test_a_fit_goes_on_with_another_scheduler(tmp_path, undisturbed):
 @pytest.fixture
 def begun(tmp_path):
     """The file of a fit that was stopped after three iterations."""
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     fitted(checkpoint=path, max_iter=3)
     return path
 
@@ -389,11 +389,11 @@ def test_a_fit_of_chunks_goes_on_in_memory(begun, undisturbed):
 
 
 def test_resume_without_a_file_begins_anew(tmp_path, undisturbed):
-    assert_identical(fitted(checkpoint=tmp_path / "none.ramify", resume=True), undisturbed)
+    assert_identical(fitted(checkpoint=tmp_path / "none.branchwise", resume=True), undisturbed)
 
 
 def test_a_finished_fit_is_resumed_without_a_further_iteration(tmp_path, undisturbed):
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     fitted(checkpoint=path)
     seen = []
     model = fitted(checkpoint=path, resume=True, callback=seen.append)
@@ -442,7 +442,7 @@ def test_a_checkpoint_of_other_parameters_is_refused(begun, change, match):
 
 
 def test_a_checkpoint_of_another_graph_or_start_is_refused(tmp_path):
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     given = {"checkpoint": path, "structure": RING, "init": np.eye(12, 2)}
     fitted(**given, max_iter=3)
     assert_identical(fitted(**given, resume=True), fitted(structure=RING, init=np.eye(12, 2)))
@@ -463,7 +463,7 @@ def test_a_checkpoint_of_other_data_is_refused(begun):
 @pytest.mark.parametrize("where", ["memory", "Dask"])
 def test_standardised_data_are_told_apart(where, tmp_path):
     """Means, variances, and hence their sum, are the same."""
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     one, other = (scale(branching(400, 5, seed=seed)) for seed in (0, 1))
     model = DDRTree(**SETTINGS | {"max_iter": 3}, checkpoint=path).fit(one)
     if where == "Dask":
@@ -481,7 +481,7 @@ def test_rounding_does_not_make_other_data(begun, undisturbed, rng):
 @pytest.mark.parametrize("first", ["memory", "Dask"])
 def test_more_features_than_samples_go_on_elsewhere(first, tmp_path, rng):
     """In memory such samples are written in a basis of their own; the file does not know it."""
-    X, path = rng.normal(size=(30, 50)), tmp_path / "fit.ramify"
+    X, path = rng.normal(size=(30, 50)), tmp_path / "fit.branchwise"
     tables = {"memory": X, "Dask": da.from_array(X, chunks=(7, 50))}
     given = {"n_centers": 6, "tol": 0, "random_state": 0}
     whole = DDRTree(**given, max_iter=6).fit(X)
@@ -512,7 +512,7 @@ def test_a_checkpoint_is_replaced_by_the_next_fit(begun, undisturbed):
 
 
 def test_refits_write_no_checkpoint(tmp_path):
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     model = DDRTree(n_centers=12, random_state=0, checkpoint=path).fit(SIMULATED)
     before = path.read_bytes()
     Trajectory.from_estimator(model).support(SIMULATED, n_resamples=2, random_state=0)
@@ -527,7 +527,7 @@ def test_a_checkpoint_in_no_folder_is_refused_before_anything_is_read(tmp_path):
         raise AssertionError("a chunk was read")
 
     for path, wrong in (
-        (tmp_path / "none" / "fit.ramify", "is in a folder that does not exist"),
+        (tmp_path / "none" / "fit.branchwise", "is in a folder that does not exist"),
         (tmp_path, "is a folder"),
     ):
         with pytest.raises(ValueError, match=f"^checkpoint=.* {wrong}, but must be the name of a"):
@@ -543,14 +543,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_read(tmp_
     if os.access(locked, os.W_OK):
         pytest.skip("root may write anywhere")
     with pytest.raises(ValueError, match="is in a folder that cannot be written to, but must be"):
-        fitted(chunks(read), checkpoint=locked / "fit.ramify")
+        fitted(chunks(read), checkpoint=locked / "fit.branchwise")
 
 
 ENDLESS = """
 import sys
 import dask.array as da
 import numpy as np
-from ramify import DDRTree
+from branchwise import DDRTree
 X = da.from_array(np.load(sys.argv[1]), chunks=(50, 5))
 print("ready", flush=True)
 while True:
@@ -560,7 +560,7 @@ while True:
 
 @pytest.mark.parametrize("moment", [0.0, 0.11, 0.37])
 def test_a_fit_that_is_killed_leaves_a_whole_checkpoint_or_none(tmp_path, undisturbed, moment):
-    data, path = tmp_path / "x.npy", tmp_path / "fit.ramify"
+    data, path = tmp_path / "x.npy", tmp_path / "fit.branchwise"
     np.save(data, SIMULATED)
     process = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", ENDLESS, str(data), str(path)],

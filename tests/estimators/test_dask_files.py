@@ -4,10 +4,10 @@ import dask.array as da
 import numpy as np
 import pytest
 
-import ramify
-from ramify import DDRTree
-from ramify.io import ModelFileError, read_state, write_state
-from ramify.trajectory import Trajectory
+import branchwise
+from branchwise import DDRTree
+from branchwise.persistence.format import ModelFileError, read_state, write_state
+from branchwise.trajectory import Trajectory
 
 from ..conftest import branching
 
@@ -20,8 +20,8 @@ def fitted():
 
 def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
     X, model = fitted
-    model.save(tmp_path / "tree.ramify")
-    loaded = ramify.load(tmp_path / "tree.ramify")
+    model.save(tmp_path / "tree.branchwise")
+    loaded = branchwise.load(tmp_path / "tree.branchwise")
     assert loaded.embedding_.shape == (0, 2)
     assert loaded.labels_.shape == (0,)
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
@@ -32,9 +32,9 @@ def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
 
 def test_a_loaded_model_is_drawn_with_the_points_of_a_transform(fitted, tmp_path):
     X, model = fitted
-    plotting = pytest.importorskip("ramify.plotting")
-    model.save(tmp_path / "tree.ramify")
-    loaded = ramify.load(tmp_path / "tree.ramify")
+    plotting = pytest.importorskip("branchwise.plotting")
+    model.save(tmp_path / "tree.branchwise")
+    loaded = branchwise.load(tmp_path / "tree.branchwise")
     with pytest.raises(
         ValueError, match=r"^the DDRTree .* does not have its points; draw Trajectory.from_estimat"
     ):
@@ -46,9 +46,9 @@ def test_a_loaded_model_is_drawn_with_the_points_of_a_transform(fitted, tmp_path
 
 def test_training_data_of_a_dask_array_are_not_kept(fitted, tmp_path):
     X, model = fitted
-    path = tmp_path / "tree.ramify"
+    path = tmp_path / "tree.branchwise"
     model.save(path)
-    for known in (model, ramify.load(path)):
+    for known in (model, branchwise.load(path)):
         for rows in (X, da.from_array(X, chunks=(70, 6))):
             with pytest.raises(
                 ValueError,
@@ -61,8 +61,8 @@ def test_points_that_were_fetched_are_kept(fitted, tmp_path):
     X, _ = fitted
     model = DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))
     model.embedding_ = model.embedding_.compute()
-    model.save(tmp_path / "tree.ramify")
-    loaded = ramify.load(tmp_path / "tree.ramify")
+    model.save(tmp_path / "tree.branchwise")
+    loaded = branchwise.load(tmp_path / "tree.branchwise")
     np.testing.assert_array_equal(loaded.embedding_, model.embedding_)
     np.testing.assert_array_equal(loaded.labels_, model.labels_.compute())
 
@@ -73,14 +73,14 @@ def test_points_that_were_fetched_are_kept(fitted, tmp_path):
 )
 def test_numbers_that_cannot_be_are_refused(fitted, tmp_path, n_points, n_keys, says):
     _, model = fitted
-    path = tmp_path / "tree.ramify"
+    path = tmp_path / "tree.branchwise"
     model.save(path)
     state = read_state(path)
     state["fitted"]["embedding_"] = np.zeros((n_points, 2))
     state["fitted"]["row_keys"] = np.zeros(n_keys, dtype=np.uint64)
     write_state(path, state)
     with pytest.raises(ModelFileError, match=says):
-        ramify.load(path)
+        branchwise.load(path)
 
 
 def test_a_trajectory_takes_the_points_from_the_workers(fitted):
@@ -94,6 +94,6 @@ def test_a_trajectory_takes_the_points_from_the_workers(fitted):
 def test_a_trajectory_is_saved_with_its_points(fitted, tmp_path):
     _, model = fitted
     path = Trajectory.from_estimator(model).rooted(sample=3)
-    path.save(tmp_path / "path.ramify")
-    loaded = ramify.load(tmp_path / "path.ramify")
+    path.save(tmp_path / "path.branchwise")
+    loaded = branchwise.load(tmp_path / "path.branchwise")
     np.testing.assert_array_equal(loaded.pseudotime_, path.pseudotime_)

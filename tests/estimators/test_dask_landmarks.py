@@ -8,12 +8,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-import ramify
-from ramify import SPL, DRTree
-from ramify.chunks import ChunkError
-from ramify.landmarks import choose_landmarks, gather
-from ramify.structures import FixedGraph
-from ramify.trajectory import Trajectory
+import branchwise
+from branchwise import SPL, DRTree
+from branchwise.data.dask import ChunkError
+from branchwise.data.landmarks import choose_landmarks, gather
+from branchwise.structures import FixedGraph
+from branchwise.trajectory import Trajectory
 
 from ..conftest import branching
 
@@ -208,8 +208,8 @@ def test_what_is_about_pairs_of_samples_needs_all_of_them():
 @pytest.mark.parametrize("name", TWO)
 def test_the_parameter_and_the_places_are_in_the_file(name, tmp_path):
     fitted = model(name, n_landmarks=M).fit(CHUNKS)
-    fitted.save(tmp_path / "model.ramify")
-    again = ramify.load(tmp_path / "model.ramify")
+    fitted.save(tmp_path / "model.branchwise")
+    again = branchwise.load(tmp_path / "model.branchwise")
     assert again.n_landmarks == M
     np.testing.assert_array_equal(again.transform(CHUNKS).compute(), fitted.transform(X))
 
@@ -218,16 +218,16 @@ def test_the_parameter_and_the_places_are_in_the_file(name, tmp_path):
 def test_the_landmarks_are_the_training_data(name, tmp_path):
     fitted = model(name, n_landmarks=M).fit(CHUNKS)
     with pytest.raises(ValueError, match=r"which there were 60; pass .*X\[model.landmarks_\]\.$"):
-        fitted.save(tmp_path / "model.ramify", include_training=X)
-    fitted.save(tmp_path / "model.ramify", include_training=X[fitted.landmarks_])
-    again = ramify.load(tmp_path / "model.ramify")
+        fitted.save(tmp_path / "model.branchwise", include_training=X)
+    fitted.save(tmp_path / "model.branchwise", include_training=X[fitted.landmarks_])
+    again = branchwise.load(tmp_path / "model.branchwise")
     np.testing.assert_array_equal(again.training_data_, X[fitted.landmarks_])
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_files_from_before_there_were_landmarks_are_read(name):
-    stored = Path(__file__).parent.parent / "data" / f"{name.lower()}-v1.ramify"
-    again = ramify.load(stored)
+    stored = Path(__file__).parents[1] / "persistence" / "models" / f"{name.lower()}-v1.branchwise"
+    again = branchwise.load(stored)
     assert again.n_landmarks == 5000
     assert not hasattr(again, "landmarks_")
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.chunks import ChunkError
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.data.dask import ChunkError
 
 from ..conftest import branching
 

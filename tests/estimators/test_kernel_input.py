@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import ramify.kernels
-import ramify.memory
-from ramify import SPL, DDRTree, DRTree
+import branchwise._memory
+import branchwise.data.kernels
+from branchwise import SPL, DDRTree, DRTree
 
 from ..conftest import branching
 
@@ -128,7 +128,7 @@ def test_permuting_the_samples_permutes_the_result(estimator, X, fresh, kernel, 
 
 
 def test_same_result_whatever_n_jobs(estimator, X, fresh, monkeypatch):
-    monkeypatch.setattr(ramify.kernels, "MAX_BLOCK", 1000)
+    monkeypatch.setattr(branchwise.data.kernels, "MAX_BLOCK", 1000)
     one, three = (
         clone(estimator).set_params(kernel="rbf", n_jobs=n_jobs).fit(X) for n_jobs in (1, 3)
     )
@@ -249,7 +249,7 @@ def test_cross_validation_takes_rows_and_columns_of_a_precomputed_kernel(X):
 
 
 def test_a_kernel_matrix_that_does_not_fit_into_memory_is_refused(estimator, X, monkeypatch):
-    monkeypatch.setattr(ramify.memory, "available_bytes", lambda: 10)
+    monkeypatch.setattr(branchwise._memory, "available_bytes", lambda: 10)
     name = type(estimator).__name__
     message = rf"{name} with the kernel matrix of 80 samples needs .*; take fewer samples or set k"
     with pytest.raises(MemoryError, match=message):

@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import subspace_angles
 from sklearn.decomposition import PCA
 
-from ramify import SPL
+from branchwise import SPL
 
 from ..conftest import branching
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from ramify import SPL, DDRTree, DRTree, Preparation
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 from ..conftest import branching
 
@@ -184,7 +184,7 @@ def silence(capfd):
     assert capfd.readouterr() == ("", "")
     assert logging.getLogger().handlers == handlers
     for name, logger in logging.root.manager.loggerDict.items():
-        if name.split(".")[0] == "ramify":
+        if name.split(".")[0] == "branchwise":
             assert not getattr(logger, "handlers", [])
 
 

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
-from ramify import SPL
+from branchwise import SPL
 
 from .. import oracles
 from ..conftest import branching
@@ -186,7 +186,7 @@ def test_an_unfitted_model_has_no_posterior():
 
 def test_too_many_samples_are_refused_before_they_are_drawn(monkeypatch):
     model = SPL().fit(IRIS)
-    monkeypatch.setattr("ramify.memory.available_bytes", lambda: 10**6)
+    monkeypatch.setattr("branchwise._memory.available_bytes", lambda: 10**6)
     with pytest.raises(MemoryError, match=r"Drawing 1,000 embeddings of 150 samples .* draw fewer"):
         model.sample_posterior(1000)
 

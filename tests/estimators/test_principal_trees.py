@@ -9,11 +9,11 @@ from scipy.spatial.distance import pdist
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-import ramify.memory
-import ramify.rows
-from ramify import SPL, DDRTree, DRTree
-from ramify.graph import count_branches
-from ramify.solvers.starts import spread_around
+import branchwise._memory
+import branchwise.data.centering
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.graph import count_branches
+from branchwise.solvers.initialization import spread_around
 
 from .. import oracles
 from ..conftest import branching
@@ -167,7 +167,7 @@ def test_large_and_sparse_data_give_the_same_result(estimator, container, monkey
     X = branching(60, 6)
     X = np.where(X > 0.2, X, 0.0)
     small = clone(estimator).fit(X)
-    monkeypatch.setattr(ramify.rows, "MAX_COPIED", 200)
+    monkeypatch.setattr(branchwise.data.centering, "MAX_COPIED", 200)
     large = clone(estimator).fit(container(X))
     size = np.abs(small.embedding_).max()
     np.testing.assert_allclose(large.embedding_ / size, small.embedding_ / size, atol=1e-5)
@@ -237,7 +237,7 @@ def test_starting_centres_are_given_in_the_centred_features():
 
 
 def test_an_identity_that_does_not_fit_into_memory_is_refused(estimator, monkeypatch):
-    monkeypatch.setattr(ramify.memory, "available_bytes", lambda: 10)
+    monkeypatch.setattr(branchwise._memory, "available_bytes", lambda: 10)
     message = r"on 60 samples of 5 features needs .*; set n_components, or reduce the features"
     with pytest.raises(MemoryError, match=message):
         estimator.fit(branching(60, 5))

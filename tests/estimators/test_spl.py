@@ -10,10 +10,16 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import kneighbors_graph
 
-import ramify.memory
-from ramify import SPL
-from ramify.neighbors import neighbor_edges
-from ramify.solvers.spl import SPLProblem, evaluate, posterior_covariance, spl, squared_distances
+import branchwise._memory
+from branchwise import SPL
+from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.spl import (
+    SPLProblem,
+    evaluate,
+    posterior_covariance,
+    spl,
+    squared_distances,
+)
 
 from .. import oracles
 from ..conftest import branching
@@ -334,7 +340,7 @@ def test_unknown_solver_lists_the_known_ones():
     ],
 )
 def test_a_fit_that_does_not_fit_into_memory_says_what_to_set(params, remedy, monkeypatch):
-    monkeypatch.setattr(ramify.memory, "available_bytes", lambda: 10)
+    monkeypatch.setattr(branchwise._memory, "available_bytes", lambda: 10)
     with pytest.raises(MemoryError, match=f"SPL on 150 samples of 4 features needs.*{remedy}"):
         SPL(**params).fit(IRIS)
 

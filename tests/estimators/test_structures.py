@@ -9,9 +9,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
-from ramify import DDRTree, DRTree
-from ramify.graph import adjacency
-from ramify.structures import NAMES, FixedGraph, Forest, Graph
+from branchwise import DDRTree, DRTree
+from branchwise.graph import adjacency
+from branchwise.structures import NAMES, FixedGraph, Forest, Graph
 
 from ..conftest import branching
 

@@ -5,10 +5,10 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
-from ramify import DDRTree, DRTree
-from ramify._validation import resolve_n_centers
-from ramify.graph import count_branches
-from ramify.solvers.starts import spread_around
+from branchwise import DDRTree, DRTree
+from branchwise.data.checks import resolve_n_centers
+from branchwise.graph import count_branches
+from branchwise.solvers.initialization import spread_around
 
 from .. import oracles
 from ..conftest import branching

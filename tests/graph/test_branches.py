@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ramify.graph import adjacency, count_branches
+from branchwise.graph import adjacency, count_branches
 
 
 @pytest.mark.parametrize(

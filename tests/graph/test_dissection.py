@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-import ramify.graph.dissection
-from ramify.graph import adjacency
-from ramify.graph.dissection import bisect, nested_dissection, vertex_separator
-from ramify.neighbors import neighbor_edges
+import branchwise.graph.inverse
+from branchwise.graph import adjacency
+from branchwise.graph.inverse import bisect, nested_dissection, vertex_separator
+from branchwise.neighbors import neighbor_edges
 
 
 def random_edges(n, n_edges, rng):
@@ -47,7 +47,7 @@ def assert_is_a_dissection(parts, edges, n):
 def test_no_edge_joins_two_branches_of_the_dissection(n, density, leaf, seed):
     edges = random_edges(n, int(density * n), np.random.default_rng(seed))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ramify.graph.dissection, "LEAF", leaf)
+        patch.setattr(branchwise.graph.inverse, "LEAF", leaf)
         parts = nested_dissection(edges, n)
     assert_is_a_dissection(parts, edges, n)
 

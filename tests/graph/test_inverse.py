@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 
-import ramify.graph.dissection
-from ramify.graph.inverse import (
+import branchwise.graph.inverse
+from branchwise.graph.inverse import (
     add_remainder,
     dense_inverse,
     plan_elimination,
@@ -13,7 +13,7 @@ from ramify.graph.inverse import (
     selected_inverse,
     take,
 )
-from ramify.neighbors import neighbor_edges
+from branchwise.neighbors import neighbor_edges
 
 from .. import oracles
 from .test_dissection import grid, random_edges
@@ -91,7 +91,7 @@ def test_selected_inverse_of_any_graph_is_the_inverse(n, density, leaf, size, se
     edges = random_edges(n, int(density * n), rng)
     s = size * rng.exponential(size=len(edges)) * rng.integers(0, 2, size=len(edges))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ramify.graph.dissection, "LEAF", leaf)
+        patch.setattr(branchwise.graph.inverse, "LEAF", leaf)
         plan = plan_elimination(edges, n, rng.uniform(size=len(edges)))
     assert_is_the_inverse(selected_inverse(plan)(s, 0.25), edges, n, s, 0.25)
 

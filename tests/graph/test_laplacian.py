@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ramify.graph import adjacency, laplacian
+from branchwise.graph import adjacency, laplacian
 
 from ..oracles import dense_laplacian
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph.nearest_edge import nearest_on_edges
+from branchwise.graph.nearest_edge import nearest_on_edges
 
 
 def all_edges(points, nodes, edges):

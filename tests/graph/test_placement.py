@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph.placement import (
+from branchwise.graph.placement import (
     Placement,
     distances_between,
     distances_from,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from ramify.graph.inverse import plan_elimination, selected_inverse
-from ramify.graph.sketch import (
+from branchwise.graph.inverse import plan_elimination, selected_inverse
+from branchwise.graph.sketch import (
     advance,
     conjugate_gradients,
     edge_energy,

@@ -7,8 +7,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
-from ramify.graph import euclidean_spanning_tree, spanning_tree
-from ramify.graph.spanning_tree import (
+from branchwise._kdtree import build
+from branchwise.graph import euclidean_spanning_tree, spanning_tree
+from branchwise.graph.spanning_tree import (
     boruvka,
     find_shared,
     join,
@@ -18,7 +19,6 @@ from ramify.graph.spanning_tree import (
     recall,
     search,
 )
-from ramify.kdtree import build
 
 from ..oracles import kruskal
 

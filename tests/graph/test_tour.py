@@ -8,8 +8,8 @@ from numba import config
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from ramify.graph import adjacency, tour
-from ramify.graph.tour import short_tour, tour_edges, with_equals_in_order
+from branchwise.graph import adjacency, tour
+from branchwise.graph.tour import short_tour, tour_edges, with_equals_in_order
 
 
 @pytest.fixture(scope="module", autouse=True)

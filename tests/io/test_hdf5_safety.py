@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from ramify.io import InputError, read_anndata, read_table
+from branchwise.io import InputError, read_anndata, read_table
 
 SECRET = 1234567.0
 

@@ -17,9 +17,10 @@ import zarr
 from distributed import Client, LocalCluster
 from scipy import sparse
 
-from ramify.io import InputError, missing_by_column, read_table
-from ramify.io.lazy import Rows, row_sizes
-from ramify.io.parquet import look_at
+from branchwise.data.table import missing_by_column
+from branchwise.io import InputError, read_table
+from branchwise.io.lazy import Rows, row_sizes
+from branchwise.io.parquet import look_at
 
 FORMATS = [2] if zarr.__version__.startswith("2.") else [2, 3]
 N, D = 103, 7

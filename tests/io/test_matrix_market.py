@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
-from ramify.io import InputError, read_table
+from branchwise.io import InputError, read_table
 
 COUNTS = np.array([[1, 0, 2, 0], [0, 3, 0, 0], [4, 0, 0, 5]])  # three genes, four cells
 BARCODES = "AAA-1\nCCC-1\nGGG-1\nTTT-1\n"

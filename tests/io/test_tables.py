@@ -14,14 +14,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.io import mmwrite
 
-from ramify.io import (
-    InputError,
-    Table,
-    file_hash,
-    missing_by_column,
-    missing_message,
-    read_table,
-)
+from branchwise.data.table import missing_by_column, missing_message
+from branchwise.io import InputError, Table, file_hash, read_table
 
 NAMES = st.text("abcdefgh _.", min_size=1, max_size=8).map(str.strip).filter(bool)
 # Words that cannot be mistaken for numbers or missing values.
@@ -143,10 +137,14 @@ def test_hash_of_a_folder_depends_on_names_and_contents_only(tmp_path):
 @pytest.mark.parametrize(
     ("library", "name", "message"),
     [
-        ("pandas", "a.csv", "reading a table needs pandas; run: pip install 'ramify[cli]'"),
-        ("pyarrow", "a.parquet", "reading Parquet needs pyarrow; run: pip install 'ramify[cli]'"),
-        ("h5py", "a.h5ad", "reading .h5ad needs h5py; run: pip install 'ramify[anndata]'"),
-        ("zarr", "a.zarr", "reading .zarr needs zarr; run: pip install 'ramify[anndata]'"),
+        ("pandas", "a.csv", "reading a table needs pandas; run: pip install 'branchwise[cli]'"),
+        (
+            "pyarrow",
+            "a.parquet",
+            "reading Parquet needs pyarrow; run: pip install 'branchwise[cli]'",
+        ),
+        ("h5py", "a.h5ad", "reading .h5ad needs h5py; run: pip install 'branchwise[anndata]'"),
+        ("zarr", "a.zarr", "reading .zarr needs zarr; run: pip install 'branchwise[anndata]'"),
     ],
     ids=["pandas", "pyarrow", "h5py", "zarr"],
 )

@@ -12,8 +12,8 @@ import pytest
 import zarr
 from scipy import sparse
 
-from ramify.io import InputError, read_anndata, read_table
-from ramify.io.zarr_safety import METADATA
+from branchwise.io import InputError, read_anndata, read_table
+from branchwise.io.safety import METADATA
 
 FORMATS = [2] if zarr.__version__.startswith("2.") else [2, 3]
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ramify.graph.placement import Placement
+from branchwise.graph.placement import Placement
 
 NONE = np.array([], dtype=int), np.array([])
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 from sklearn import manifold
 
-from ramify.metrics import continuity, coranking, loo_1nn, trustworthiness
+from branchwise.metrics import continuity, coranking, loo_1nn, trustworthiness
 
 # Few whole numbers: many samples coincide or are equally far.
 grids = st.tuples(st.integers(2, 25), st.integers(1, 3)).flatmap(
@@ -72,7 +72,7 @@ def test_trustworthiness_and_continuity_are_their_definitions(seed, k):
 def test_scores_do_not_depend_on_the_size_of_blocks(monkeypatch):
     X, Z = noisy(0)
     whole = [trustworthiness(X, Z), continuity(X, Z), coranking(X, Z, 20)]
-    monkeypatch.setattr("ramify.metrics.embedding.BLOCK", 7 * len(X))
+    monkeypatch.setattr("branchwise.metrics.embedding.BLOCK", 7 * len(X))
     for a, b in zip(whole, [trustworthiness(X, Z), continuity(X, Z)], strict=False):
         assert a == b
     np.testing.assert_array_equal(whole[2].counts, coranking(X, Z, 20).counts)

@@ -11,7 +11,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ramify.metrics import (
+from branchwise.metrics import (
     continuity,
     coranking,
     edge_flip,
@@ -22,8 +22,7 @@ from ramify.metrics import (
     tree_correlation,
     trustworthiness,
 )
-from ramify.metrics.spectra import _shared_weight, _weights
-from ramify.metrics.topology import topology
+from branchwise.metrics.topology import _shared_weight, _weights, topology
 
 from .graphs import DOUBLE_FORK, FOREST, FORK, LINE, LOLLIPOP, RING, THETA, with_points
 from .test_embedding import noisy

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from ramify.graph.placement import Placement
-from ramify.metrics import f1_branches, f1_milestones, tree_correlation
+from branchwise.graph.placement import Placement
+from branchwise.metrics import f1_branches, f1_milestones, tree_correlation
 
 from .graphs import (
     FOREST,
@@ -75,7 +75,7 @@ def test_correlation_is_that_of_all_distances(a, b):
 
 
 def test_correlation_with_waypoints_is_that_of_their_distances(monkeypatch):
-    monkeypatch.setattr("ramify.metrics.ordering.PAIRS", 100)
+    monkeypatch.setattr("branchwise.metrics.ordering.PAIRS", 100)
     a, b = (random_graph(seed, n_nodes=9, extra=1, n_points=60) for seed in (0, 1))
     chosen = np.random.RandomState(3).choice(60, 7, replace=False)
     others = chosen[:, None] != np.arange(60)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from ramify.graph import adjacency, count_branches
-from ramify.metrics import skeleton_smoothness
+from branchwise.graph import adjacency, count_branches
+from branchwise.metrics import skeleton_smoothness
 
 
 def path(n):

@@ -9,9 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from ramify.metrics import edge_flip, him, isomorphic
-from ramify.metrics.spectra import GAMMA, _ipsen_mikhailov, _shared_weight, _weights
-from ramify.metrics.topology import topology
+from branchwise.metrics import edge_flip, him, isomorphic
+from branchwise.metrics.topology import GAMMA, _ipsen_mikhailov, _shared_weight, _weights, topology
 
 from .graphs import (
     DOUBLE_FORK,

@@ -2,7 +2,7 @@
 
 To store new pictures after a change that is meant, run
 
-    RAMIFY_WRITE_BASELINES=1 python -m pytest tests/plotting
+    BRANCHWISE_WRITE_BASELINES=1 python -m pytest tests/plotting
 
 and look at each file in tests/plotting/baseline that git calls changed.
 """
@@ -20,7 +20,7 @@ from matplotlib.text import Text
 mpl.use("agg")
 
 BASELINE = Path(__file__).parent / "baseline"
-WRITE = "RAMIFY_WRITE_BASELINES"
+WRITE = "BRANCHWISE_WRITE_BASELINES"
 # Root mean square of the differences, of 255. From matplotlib 3.8 to 3.11 shapes are the same
 # pixel by pixel and images differ by up to 0.4; another colour of one category in twelve makes 2.9.
 TOLERANCE = 1.0

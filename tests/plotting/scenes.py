@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ramify.trajectory import Trajectory
+from branchwise.trajectory import Trajectory
 
 
 def near(edges, nodes, n_samples, *, noise=0.1, seed=0, counted=None):

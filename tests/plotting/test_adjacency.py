@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from ramify import SPL, DDRTree
-from ramify.graph import adjacency
-from ramify.plotting import plot_adjacency
+from branchwise import SPL, DDRTree
+from branchwise.graph import adjacency
+from branchwise.plotting import plot_adjacency
 
 
 def chain(n_nodes, weights=None):

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 
-from ramify.datasets import make_tree
-from ramify.plotting import plot_branch_graph
-from ramify.plotting.style import category_colors
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise.datasets import make_tree
+from branchwise.plotting import plot_branch_graph
+from branchwise.plotting.style import category_colors
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 from . import scenes
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from ramify import DDRTree
-from ramify.plotting import plot_branch_graph, plot_heatmap, plot_layout, plot_trends
-from ramify.plotting.branches import branch_coloring, branch_colors
-from ramify.plotting.style import category_colors
+from branchwise import DDRTree
+from branchwise.plotting import plot_branch_graph, plot_heatmap, plot_layout, plot_trends
+from branchwise.plotting.branches import branch_coloring, branch_colors
+from branchwise.plotting.style import category_colors
 
 from . import scenes
 

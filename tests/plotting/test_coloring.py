@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_rgb, to_rgba
 
-from ramify.plotting.coloring import (
+from branchwise.plotting.coloring import (
     MISSING,
     MORE_COLORS,
     OTHER,

@@ -6,8 +6,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.plotting import plot_convergence
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.plotting import plot_convergence
 
 X = np.random.default_rng(0).normal(size=(80, 4)) * [4, 2, 1, 1]
 

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.graph import adjacency
-from ramify.plotting import plot_embedding
-from ramify.plotting.coloring import PALETTE
-from ramify.trajectory import Trajectory
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.graph import adjacency
+from branchwise.plotting import plot_embedding
+from branchwise.plotting.coloring import PALETTE
+from branchwise.trajectory import Trajectory
 
 EDGES = np.array([[0, 1], [1, 2], [1, 3]])
 
@@ -70,7 +70,7 @@ def test_a_fitted_estimator_is_drawn_with_its_graph(models, name):
 
 
 def test_of_too_many_edges_the_longest_are_drawn(fork, monkeypatch):
-    monkeypatch.setattr("ramify.plotting.embedding.MOST_LINES", 2)
+    monkeypatch.setattr("branchwise.plotting.embedding.MOST_LINES", 2)
     samples, nodes = fork
     drawn = drawn_segments(plot_embedding(samples, nodes, EDGES))
     assert drawn == {tuple(sorted(map(tuple, nodes[[1, k], :2].tolist()))) for k in (2, 3)}

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from ramify.plotting import plot_heatmap
-from ramify.plotting.style import category_colors
-from ramify.trajectory import Trajectory
+from branchwise.plotting import plot_heatmap
+from branchwise.plotting.style import category_colors
+from branchwise.trajectory import Trajectory
 
 from . import scenes
 

@@ -4,9 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from ramify.plotting import plot_layout
-from ramify.trajectory import Trajectory
-from ramify.trajectory.layout import tree_layout
+from branchwise.plotting import plot_layout
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.layout import tree_layout
 
 from . import scenes
 

@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from ramify.plotting import plot_embedding
+from branchwise.plotting import plot_embedding
 
 from .conftest import WRITE
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from ramify.plotting import plot_embedding, points
-from ramify.plotting.coloring import MISSING, PALETTE, resolve_color
-from ramify.plotting.points import binned_image, draw_points
+from branchwise.plotting import plot_embedding, points
+from branchwise.plotting.coloring import MISSING, PALETTE, resolve_color
+from branchwise.plotting.points import binned_image, draw_points
 
 
 @pytest.mark.parametrize(("n_points", "is_raster"), [(5000, False), (5001, True)])

@@ -4,9 +4,9 @@ import pytest
 from matplotlib.colors import to_hex
 from scipy import sparse
 
-from ramify.plotting import plot_trends
-from ramify.plotting.style import category_colors
-from ramify.trajectory import Trajectory
+from branchwise.plotting import plot_trends
+from branchwise.plotting.style import category_colors
+from branchwise.trajectory import Trajectory
 
 from . import scenes
 

@@ -5,11 +5,11 @@ import pytest
 from matplotlib.collections import EllipseCollection
 from scipy import stats
 
-from ramify import SPL, DDRTree
-from ramify.plotting import plot_embedding, plot_uncertainty
-from ramify.plotting.uncertainty import ellipses
-from ramify.trajectory import Trajectory
-from ramify.trajectory.support import Support
+from branchwise import SPL, DDRTree
+from branchwise.plotting import plot_embedding, plot_uncertainty
+from branchwise.plotting.uncertainty import ellipses
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.bootstrap import Support
 
 
 @pytest.fixture(scope="module")

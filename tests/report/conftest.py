@@ -1,6 +1,6 @@
 import pytest
 
-from ramify.report import page
+from branchwise.report import writing as page
 
 STATIC = {
     "report.js": 'document.getElementById("app").textContent = "ready";\n',

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ramify.report import bins as module
-from ramify.report.bins import binned_places, bins_of
-from ramify.report.content import report_state
-from ramify.report.encoding import decode, encode
-from ramify.trajectory import Trajectory
+from branchwise.report import bins as module
+from branchwise.report.bins import binned_places, bins_of
+from branchwise.report.content import report_state
+from branchwise.report.encoding import decode, encode
+from branchwise.trajectory import Trajectory
 
 from .placed import matrix, times
 

@@ -14,17 +14,17 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-import ramify
-from ramify import SPL, DDRTree, DRTree, Preparation
-from ramify.categories import numbered
-from ramify.datasets import make_tree
-from ramify.report import features, report_html
-from ramify.report.computed import density
-from ramify.report.content import report_state
-from ramify.report.encoding import DATA, decode, encode
-from ramify.trajectory import Trajectory, learn_trajectory
-from ramify.trajectory.milestones import default_roots
-from ramify.workflow import learn_workflow
+import branchwise
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.data.categories import numbered
+from branchwise.datasets import make_tree
+from branchwise.pipeline import learn_workflow
+from branchwise.report import features, report_html
+from branchwise.report.columns import density
+from branchwise.report.content import report_state
+from branchwise.report.encoding import DATA, decode, encode
+from branchwise.trajectory import Trajectory, learn_trajectory
+from branchwise.trajectory.roots import default_roots
 
 from .placed import matrix, times
 
@@ -288,7 +288,7 @@ def test_infinite_numbers_are_missing_and_told():
 
 @pytest.mark.parametrize(("n", "dtype"), [(255, "u1"), (256, "u2"), (65535, "u2"), (65536, "i4")])
 def test_codes_are_as_small_as_can_be(n, dtype, monkeypatch):
-    monkeypatch.setattr("ramify.report.bins.MAX_POINTS", 100_000)
+    monkeypatch.setattr("branchwise.report.bins.MAX_POINTS", 100_000)
     points = np.linspace(0, 4, n + 1)[:, None]
     path = Trajectory([[0, 1]], np.array([[0.0], [4.0]]), points)
     found = column(page(path, annotations={"id": [*map(str, range(n)), None]}), "id")
@@ -408,7 +408,7 @@ def test_of_many_features_those_that_change_most_are_there(path, data):
     assert set(names[92:]) <= set(found[:10])
     assert state["notes"] == [
         "60 of 100 features are in this page: those that change most along the tree. Others can be "
-        "added by name: ramify report OUT --feature NAME, or show=[…] in Python."
+        "added by name: branchwise report OUT --feature NAME, or show=[…] in Python."
     ]
     last = path.associated_features(values, names)["feature"].tolist()[-1]
     state = page(path, features=values, feature_names=names, show=[last])
@@ -445,7 +445,7 @@ def test_sparse_features_stay_sparse_but_for_those_shown(path, monkeypatch):
         return real(self, *args, **options)
 
     monkeypatch.setattr(sparse.csc_array, "toarray", toarray)
-    monkeypatch.setattr("ramify.trajectory.features.MAX_BLOCK", 300 * 50)
+    monkeypatch.setattr("branchwise.trajectory.checks.MAX_BLOCK", 300 * 50)
     found = page(path, features=sparse.csr_array(dense))
     assert max(sizes) < 500
     for one, other in zip(found["columns"], expected["columns"], strict=True):
@@ -532,7 +532,7 @@ def test_graphs_of_many_branches_have_no_trends(data, monkeypatch):
     n_branches = len(path.branch_table_)
     assert second == (
         f"Trends of features are left out: the graph has {n_branches} branches, of which at most "
-        "60 are drawn; remove those that cannot be told from noise first (ramify fit --prune, or "
+        "60 are drawn; remove those that cannot be told from noise first (branchwise fit --prune, or "
         "Trajectory.prune in Python)."
     )
 
@@ -595,7 +595,7 @@ def test_to_html_of_every_estimator(data, static, tmp_path):
             is None
         )
         assert out.read_text("utf-8") == text
-        state = ramify.report.read_report(out)
+        state = branchwise.report.read_report(out)
         assert state["title"] == "Cohort"
         assert state["samples"]["ids"][0] == "P0"
         assert state["is_rooted"]
@@ -634,7 +634,7 @@ def test_what_needs_pandas_says_so(monkeypatch):
 
 def test_the_report_needs_no_matplotlib():
     code = (
-        "import sys; sys.modules['matplotlib'] = None; import ramify.report; "
+        "import sys; sys.modules['matplotlib'] = None; import branchwise.report; "
         "print('dask' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from ramify.report import read_report
-from ramify.report.encoding import MARK, TYPES, decode, encode
+from branchwise.report import read_report
+from branchwise.report.encoding import MARK, TYPES, decode, encode
 
 ARRAYS = st.sampled_from(sorted(TYPES)).flatmap(
     lambda name: npst.arrays(TYPES[name], npst.array_shapes(max_dims=2, min_side=0, max_side=9))
@@ -149,7 +149,7 @@ def headed(header, data=b""):
     ids=range(13),
 )
 def test_other_text_is_refused(text):
-    with pytest.raises(ValueError, match="are not as a page of ramify holds them"):
+    with pytest.raises(ValueError, match="are not as a page of branchwise holds them"):
         decode(text)
 
 
@@ -163,5 +163,5 @@ def test_the_reason_is_told():
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "other.html").write_text("<html></html>")
-    with pytest.raises(ValueError, match=r"other\.html is no page of ramify: it has no data"):
+    with pytest.raises(ValueError, match=r"other\.html is no page of branchwise: it has no data"):
         read_report(tmp_path / "other.html")

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ramify.report import page, read_report, report_html, write_report
-from ramify.report.content import report_state
-from ramify.trajectory import Trajectory
+from branchwise.report import read_report, report_html, write_report
+from branchwise.report import writing as page
+from branchwise.report.content import report_state
+from branchwise.trajectory import Trajectory
 
 FORK = ([[0, 1], [1, 2], [1, 3]], np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 3.0]]))
 HOSTILE = [
@@ -67,7 +68,7 @@ def test_one_program_one_style_and_the_data(static):
     [(_, title)], [(_, style)] = found.of("title"), found.of("style")
     assert title == "A fork"
     (about_data, _), (about_program, program) = found.of("script")
-    assert about_data == {"type": "application/octet-stream", "id": "ramify-data"}
+    assert about_data == {"type": "application/octet-stream", "id": "branchwise-data"}
     assert about_program == {}
     assert (style, program) == (static["report.css"], static["report.js"])
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ramify.datasets import make_tree
+from branchwise.datasets import make_tree
 
-anndata = pytest.importorskip("anndata", reason="ramify.tl works on AnnData objects")
+anndata = pytest.importorskip("anndata", reason="branchwise.tl works on AnnData objects")
 
 METHODS = ("ddrtree", "drtree", "spl")
 # Few centres and neighbours, and a twig to cut off: what is tested is where results go.

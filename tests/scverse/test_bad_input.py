@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import ramify
+import branchwise
 
 from .cells import anndata, simulated_cells
 
@@ -19,20 +19,20 @@ def adata():
 @pytest.fixture
 def learned():
     adata = simulated_cells()
-    ramify.tl.ddrtree(adata)
+    branchwise.tl.ddrtree(adata)
     return adata
 
 
 def test_other_objects_are_refused(adata):
     with pytest.raises(TypeError, match="adata is of type ndarray but must be an AnnData object"):
-        ramify.tl.ddrtree(adata.X)
+        branchwise.tl.ddrtree(adata.X)
 
 
 def test_backed_objects_are_refused(adata, tmp_path):
     adata.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     with pytest.raises(ValueError, match=r"adata is backed by a file.*adata\.to_memory\(\)"):
-        ramify.tl.ddrtree(backed)
+        branchwise.tl.ddrtree(backed)
     backed.file.close()
 
 
@@ -54,20 +54,20 @@ def test_backed_objects_are_refused(adata, tmp_path):
 )
 def test_bad_arguments_of_a_fit(adata, options, message):
     with pytest.raises(ValueError, match=message):
-        ramify.tl.ddrtree(adata, **options)
+        branchwise.tl.ddrtree(adata, **options)
     assert not adata.uns
     assert not adata.obsm
 
 
 def test_an_unknown_structure_is_refused_before_the_fit(adata, monkeypatch):
-    monkeypatch.setattr(ramify.SPL, "fit", None)
+    monkeypatch.setattr(branchwise.SPL, "fit", None)
     with pytest.raises(ValueError, match="structure='star' must be one of 'tree'"):
-        ramify.tl.spl(adata, structure="star")
+        branchwise.tl.spl(adata, structure="star")
 
 
 def test_unknown_parameters_are_named_with_those_there_are(adata):
     with pytest.raises(TypeError, match="'n_neighbours' is no parameter of SPL; they are n_comp"):
-        ramify.tl.spl(adata, n_neighbours=3)
+        branchwise.tl.spl(adata, n_neighbours=3)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
@@ -78,49 +78,51 @@ def test_missing_values_are_named_by_cell(adata, make, value):
     adata.X = make(X)
     message = f"adata.X is {value} in cell 'cell 3', column 2, but every value must be finite"
     with pytest.raises(ValueError, match=re.escape(message)):
-        ramify.tl.ddrtree(adata)
+        branchwise.tl.ddrtree(adata)
     adata.X = make(np.nan_to_num(X, posinf=0.0))
     adata.obsm["X_pca"] = X
     with pytest.raises(ValueError, match=r"adata\.obsm\['X_pca'\] is .* in cell 'cell 3'"):
-        ramify.tl.ddrtree(adata)
+        branchwise.tl.ddrtree(adata)
 
 
 def test_large_finite_values_are_no_missing_ones(adata):
     adata.X = np.full(adata.shape, np.finfo(float).max)
     with pytest.raises(ValueError, match="not to overflow"):
-        ramify.tl.ddrtree(adata)
+        branchwise.tl.ddrtree(adata)
 
 
 def test_what_holds_no_numbers_is_refused(adata):
     adata.obsm["X_text"] = np.full((adata.n_obs, 2), "a", dtype=object)
     with pytest.raises(TypeError, match=r"adata\.obsm\['X_text'\] holds values of type object"):
-        ramify.tl.ddrtree(adata, use_rep="X_text")
+        branchwise.tl.ddrtree(adata, use_rep="X_text")
     empty = anndata.AnnData(obs=adata.obs)
     with pytest.raises(ValueError, match=r"adata\.X is None; say with use_rep"):
-        ramify.tl.ddrtree(empty)
+        branchwise.tl.ddrtree(empty)
 
 
 def test_results_of_others_are_not_overwritten(adata):
     adata.obsm["X_pca"] = adata.X[:, :3]
     adata.uns["neighbors"] = {}
     with pytest.raises(ValueError, match=r"would overwrite adata\.obsm\['X_pca'\]"):
-        ramify.tl.ddrtree(adata, key_added="pca")
+        branchwise.tl.ddrtree(adata, key_added="pca")
     with pytest.raises(ValueError, match=r"would overwrite adata\.uns\['neighbors'\]"):
-        ramify.tl.ddrtree(adata, key_added="neighbors")
+        branchwise.tl.ddrtree(adata, key_added="neighbors")
 
 
 @pytest.mark.parametrize("name", ["pseudotime", "branches", "test_association", "bootstrap"])
 def test_a_missing_fit_names_the_call(adata, name):
-    with pytest.raises(KeyError, match=r"adata holds no tree; call ramify\.tl\.ddrtree\(adata\)"):
-        getattr(ramify.tl, name)(adata)
+    with pytest.raises(
+        KeyError, match=r"adata holds no tree; call branchwise\.tl\.ddrtree\(adata\)"
+    ):
+        getattr(branchwise.tl, name)(adata)
     with pytest.raises(KeyError, match="key='spl' is no tree of adata, which has none"):
-        getattr(ramify.tl, name)(adata, key="spl")
+        getattr(branchwise.tl, name)(adata, key="spl")
 
 
 def test_a_missing_embedding_names_the_call(learned):
     del learned.obsm["X_ddrtree"]
-    with pytest.raises(KeyError, match=r"call ramify\.tl\.ddrtree again"):
-        ramify.tl.branches(learned)
+    with pytest.raises(KeyError, match=r"call branchwise\.tl\.ddrtree again"):
+        branchwise.tl.branches(learned)
 
 
 @pytest.mark.parametrize(
@@ -138,76 +140,80 @@ def test_a_missing_embedding_names_the_call(learned):
 )
 def test_bad_roots(learned, root, message):
     with pytest.raises(ValueError, match=message):
-        ramify.tl.pseudotime(learned, root=root)
+        branchwise.tl.pseudotime(learned, root=root)
 
 
 def test_a_name_of_several_cells_is_no_root(learned):
     learned.obs_names = ["cell 0", "cell 0", *learned.obs_names[2:]]
     with pytest.raises(ValueError, match=r"name of 2 cells; call adata\.obs_names_make_unique"):
-        ramify.tl.pseudotime(learned, root="cell 0")
+        branchwise.tl.pseudotime(learned, root="cell 0")
 
 
 @pytest.mark.parametrize("name", ["branches", "bootstrap"])
 def test_labels_of_the_root_are_missed_by_name(learned, name):
-    ramify.tl.pseudotime(learned, root={"day": "0"})
+    branchwise.tl.pseudotime(learned, root={"day": "0"})
     del learned.obs["day"]
     with pytest.raises(ValueError, match="The stored root names 'day', which is no column of adat"):
-        getattr(ramify.tl, name)(learned)
+        getattr(branchwise.tl, name)(learned)
 
 
 def test_a_root_or_end_is_not_cut_off(learned):
-    ramify.tl.branches(learned)
+    branchwise.tl.branches(learned)
     last = learned.uns["ddrtree"]["milestones"].query("kind == 'tip'").index[-1]
-    ramify.tl.pseudotime(learned, root=last)
+    branchwise.tl.pseudotime(learned, root=last)
     with pytest.raises(ValueError, match=f"{last}, the root of pseudotime, would be cut off"):
-        ramify.tl.branches(learned, n_branches=1)
-    ramify.tl.pseudotime(learned, root="T1", end=last)
+        branchwise.tl.branches(learned, n_branches=1)
+    branchwise.tl.pseudotime(learned, root="T1", end=last)
     with pytest.raises(ValueError, match=f"{last}, the end of pseudotime, would be cut off"):
-        ramify.tl.branches(learned, n_branches=1)
-    ramify.tl.pseudotime(learned, root=7)
-    ramify.tl.branches(learned)
-    with pytest.raises(ValueError, match=r"Node 7 was named to ramify.tl.pseudotime by its number"):
-        ramify.tl.branches(learned, n_branches=1)
+        branchwise.tl.branches(learned, n_branches=1)
+    branchwise.tl.pseudotime(learned, root=7)
+    branchwise.tl.branches(learned)
+    with pytest.raises(
+        ValueError, match=r"Node 7 was named to branchwise.tl.pseudotime by its number"
+    ):
+        branchwise.tl.branches(learned, n_branches=1)
 
 
 def test_genes_of_the_same_name_cannot_be_tested(learned):
     learned.var_names = ["gene 1", "gene 1", *learned.var_names[2:]]
     with pytest.raises(ValueError, match=r"several genes named 'gene 1'; call adata\.var_names_"):
-        ramify.tl.test_association(learned)
+        branchwise.tl.test_association(learned)
 
 
 def test_raw_values_must_be_there_and_the_only_ones(learned):
     with pytest.raises(ValueError, match=r"use_raw=True needs adata\.raw, which is None"):
-        ramify.tl.test_association(learned, use_raw=True)
+        branchwise.tl.test_association(learned, use_raw=True)
     with pytest.raises(ValueError, match="name two matrices; leave one out"):
-        ramify.tl.test_association(learned, use_raw=True, layer="sparse")
+        branchwise.tl.test_association(learned, use_raw=True, layer="sparse")
 
 
 def test_bootstrap_notices_other_cells_values_and_labels(learned):
-    with pytest.raises(ValueError, match=r"call ramify\.tl\.ddrtree again"):
-        ramify.tl.bootstrap(learned[:100].copy(), n_resamples=2)
+    with pytest.raises(ValueError, match=r"call branchwise\.tl\.ddrtree again"):
+        branchwise.tl.bootstrap(learned[:100].copy(), n_resamples=2)
     other = learned.copy()
     other.X = other.X[::-1]
-    with pytest.raises(ValueError, match=r"call ramify\.tl\.ddrtree again"):
-        ramify.tl.bootstrap(other, n_resamples=2)
-    ramify.tl.branches(learned, n_branches=3)
-    ramify.tl.pseudotime(learned, root={"day": "0"})
+    with pytest.raises(ValueError, match=r"call branchwise\.tl\.ddrtree again"):
+        branchwise.tl.bootstrap(other, n_resamples=2)
+    branchwise.tl.branches(learned, n_branches=3)
+    branchwise.tl.pseudotime(learned, root={"day": "0"})
     latest = learned.obs["ddrtree_pseudotime"] > 0.8 * learned.obs["ddrtree_pseudotime"].max()
     learned.obs["day"] = np.where(latest, "0", "later")
-    with pytest.raises(ValueError, match=r"labels .* have changed; call ramify\.tl\.pseudotime"):
-        ramify.tl.bootstrap(learned, n_resamples=2)
+    with pytest.raises(
+        ValueError, match=r"labels .* have changed; call branchwise\.tl\.pseudotime"
+    ):
+        branchwise.tl.bootstrap(learned, n_resamples=2)
 
 
 def test_what_no_file_can_keep_is_refused_before_the_fit(adata):
     with pytest.raises(ValueError, match="kernel is a callable, which a file cannot keep"):
-        ramify.tl.ddrtree(adata, kernel=lambda a, b: a @ b.T)
+        branchwise.tl.ddrtree(adata, kernel=lambda a, b: a @ b.T)
     assert not adata.uns
 
 
 def test_a_damaged_model_names_the_call(learned):
     learned.uns["ddrtree"]["model"]["fitted"]["mean_"] = np.zeros(2)
-    with pytest.raises(ValueError, match=r"\['model'\] has .* call ramify\.tl\.ddrtree again"):
-        ramify.tl.bootstrap(learned, n_resamples=2)
+    with pytest.raises(ValueError, match=r"\['model'\] has .* call branchwise\.tl\.ddrtree again"):
+        branchwise.tl.bootstrap(learned, n_resamples=2)
     del learned.uns["ddrtree"]["model"]
-    with pytest.raises(KeyError, match=r"has no 'model'; call ramify\.tl\.ddrtree again"):
-        ramify.tl.place(simulated_cells(30), learned)
+    with pytest.raises(KeyError, match=r"has no 'model'; call branchwise\.tl\.ddrtree again"):
+        branchwise.tl.place(simulated_cells(30), learned)

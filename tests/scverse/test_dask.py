@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import ramify
+import branchwise
 
 from .cells import QUICK, anndata, simulated_cells
 from .test_files import FORMATS, assert_same, read_again
@@ -60,7 +60,7 @@ def adata():
 def learned():
     """The result in memory."""
     adata = simulated_cells()
-    ramify.tl.ddrtree(adata, **DDRTREE)
+    branchwise.tl.ddrtree(adata, **DDRTREE)
     return adata
 
 
@@ -73,7 +73,7 @@ def lazy(adata):
 def test_a_fit_is_that_of_the_cells_in_memory(adata, learned, kind):
     lazy = with_chunks(adata, KINDS[kind])
     before = lazy.X
-    ramify.tl.ddrtree(lazy, **DDRTREE)
+    branchwise.tl.ddrtree(lazy, **DDRTREE)
     assert_same_tree(lazy, learned)
     assert isinstance(lazy.obsm["X_ddrtree"], np.ndarray)
     # X is what it was, to the name of every task.
@@ -86,23 +86,23 @@ def test_a_fit_is_that_of_the_cells_in_memory(adata, learned, kind):
 def test_few_cells_are_fitted_whole_by_the_other_methods(adata, method, kind):
     lazy = with_chunks(adata, KINDS[kind])
     for one in (adata, lazy):
-        getattr(ramify.tl, method)(one, **QUICK[method])
+        getattr(branchwise.tl, method)(one, **QUICK[method])
     assert_same_tree(lazy, adata, method)
     assert lazy.uns[method]["landmarks"].tolist() == list(range(120))
     for one in (adata, lazy):
-        ramify.tl.branches(one, n_branches=3)
-        ramify.tl.pseudotime(one, root={"day": "0"})
+        branchwise.tl.branches(one, n_branches=3)
+        branchwise.tl.pseudotime(one, root={"day": "0"})
     pd.testing.assert_frame_equal(adata.obs, lazy.obs, rtol=1e-6)
 
 
-ESTIMATORS = {"drtree": ramify.DRTree, "spl": ramify.SPL}
+ESTIMATORS = {"drtree": branchwise.DRTree, "spl": branchwise.SPL}
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_landmarks_are_the_nodes_and_place_all_cells(adata, lazy, method, kind, tmp_path):
     options = {**QUICK[method], "n_landmarks": 60}
-    getattr(ramify.tl, method)(lazy, **options)
+    getattr(branchwise.tl, method)(lazy, **options)
     entry = lazy.uns[method]
     some = entry["landmarks"]
     assert len(some) == len(entry["centers"]) == entry["tree"].shape[0] == 60
@@ -112,39 +112,39 @@ def test_landmarks_are_the_nodes_and_place_all_cells(adata, lazy, method, kind, 
     places = lazy.obsm[f"X_{method}"]
     np.testing.assert_allclose(places, model.transform(adata.X) * scale, atol=1e-6)
     np.testing.assert_allclose(places[some], entry["centers"], atol=1e-12)
-    ramify.tl.branches(lazy, n_branches=3)
-    ramify.tl.pseudotime(lazy, root={"day": "0"})
+    branchwise.tl.branches(lazy, n_branches=3)
+    branchwise.tl.pseudotime(lazy, root={"day": "0"})
     assert lazy.obs[f"{method}_pseudotime"].notna().all()
     again = read_again(lazy, kind, tmp_path)
     assert_same(lazy.uns[method], again.uns[method])
     # The landmarks are in the file as well: cells are where they were.
     new = with_chunks(adata)
-    ramify.tl.place(new, again)
+    branchwise.tl.place(new, again)
     np.testing.assert_array_equal(new.obsm[f"X_{method}"], places)
     pd.testing.assert_series_equal(
         new.obs[f"{method}_pseudotime"], lazy.obs[f"{method}_pseudotime"]
     )
     plt = pytest.importorskip("matplotlib.pyplot", reason="pictures")
     plt.switch_backend("agg")
-    ramify.pl.tree(again, color="day")
-    ramify.pl.adjacency(again)
+    branchwise.pl.tree(again, color="day")
+    branchwise.pl.adjacency(again)
     with pytest.raises(ValueError, match=r"of 120 cells, but the nodes of .* are 60 others"):
-        ramify.pl.adjacency(again, order="day")
+        branchwise.pl.adjacency(again, order="day")
     if method == "spl":
-        ramify.pl.uncertainty(again)
+        branchwise.pl.uncertainty(again)
     plt.close("all")
     with pytest.raises(ValueError, match=f"{method!r} was learned from a Dask array, chunk by"):
-        ramify.tl.bootstrap(again, n_resamples=2)
+        branchwise.tl.bootstrap(again, n_resamples=2)
 
 
 def test_layers_and_entries_of_obsm_may_be_dask_arrays(adata, learned):
     adata.layers["counts"] = chunked(adata.X)
     adata.obsm["X_pca"] = chunked(adata.X)
-    ramify.tl.ddrtree(adata, layer="counts", **DDRTREE)
+    branchwise.tl.ddrtree(adata, layer="counts", **DDRTREE)
     assert_same_tree(adata, learned)
     assert adata.uns["ddrtree"]["layer"] == "counts"
     del adata.uns["ddrtree"], adata.obsm["X_ddrtree"]
-    ramify.tl.ddrtree(adata, **DDRTREE)
+    branchwise.tl.ddrtree(adata, **DDRTREE)
     assert_same_tree(adata, learned)
     assert adata.uns["ddrtree"]["use_rep"] == "X_pca"
     assert isinstance(adata.obsm["X_pca"], da.Array)
@@ -162,9 +162,9 @@ def test_nothing_of_the_size_of_x_leaves_the_workers():
         return made
 
     with dask.config.set(scheduler=spy):
-        ramify.tl.ddrtree(lazy, n_components=2, n_centers=10)
-        ramify.tl.pseudotime(lazy)
-        ramify.tl.place(new, lazy)
+        branchwise.tl.ddrtree(lazy, n_components=2, n_centers=10)
+        branchwise.tl.pseudotime(lazy)
+        branchwise.tl.place(new, lazy)
     assert sizes
     assert max(sizes) < adata.X.nbytes / 3
 
@@ -179,39 +179,39 @@ def test_what_needs_values_in_memory_says_so_before_a_chunk_is_read(adata):
     lazy = with_chunks(
         adata, lambda X: chunked(X).map_blocks(block, dtype=X.dtype, meta=np.empty((0, 0)))
     )
-    ramify.tl.ddrtree(lazy, **DDRTREE)
+    branchwise.tl.ddrtree(lazy, **DDRTREE)
     assert read
     read.clear()
     before = dict(lazy.uns["ddrtree"])
     with pytest.raises(
         ValueError, match=r"adata.X is a Dask array, but its values .*load some genes, adata\[:, ge"
     ):
-        ramify.tl.test_association(lazy)
+        branchwise.tl.test_association(lazy)
     with pytest.raises(
         ValueError, match=r"What 'ddrtree' was learned from is a Dask array.*adata\[::10\]\.to_me"
     ):
-        ramify.tl.bootstrap(lazy, n_resamples=2)
+        branchwise.tl.bootstrap(lazy, n_resamples=2)
     with pytest.raises(ValueError, match="kernel='rbf' needs a value for every pair"):
-        ramify.tl.ddrtree(lazy, kernel="rbf")
+        branchwise.tl.ddrtree(lazy, kernel="rbf")
     with pytest.raises(ValueError, match="n_components=99 must be at most"):
-        ramify.tl.ddrtree(lazy, n_components=99)
+        branchwise.tl.ddrtree(lazy, n_components=99)
     assert not read
     assert_same(before, lazy.uns["ddrtree"])
     assert "ddrtree_q_value" not in lazy.var
 
 
 def test_the_remedies_work(adata, learned, lazy):
-    ramify.tl.ddrtree(lazy, **DDRTREE)
+    branchwise.tl.ddrtree(lazy, **DDRTREE)
     genes = lazy[:, ["gene 1", "gene 4"]].to_memory()
-    ramify.tl.test_association(genes)
-    ramify.tl.test_association(learned)
+    branchwise.tl.test_association(genes)
+    branchwise.tl.test_association(learned)
     expected = learned.var["ddrtree_r_squared"][["gene 1", "gene 4"]]
     np.testing.assert_allclose(genes.var["ddrtree_r_squared"], expected, atol=1e-6)
     some = lazy[::2].to_memory()
     with pytest.raises(ValueError, match="'ddrtree' was learned from a Dask array, chunk by chunk"):
-        ramify.tl.bootstrap(some, n_resamples=2)
-    ramify.tl.ddrtree(some, **DDRTREE | {"n_centers": 20})
-    ramify.tl.bootstrap(some, n_resamples=2)
+        branchwise.tl.bootstrap(some, n_resamples=2)
+    branchwise.tl.ddrtree(some, **DDRTREE | {"n_centers": 20})
+    branchwise.tl.bootstrap(some, n_resamples=2)
     assert "ddrtree_branch_agreement" in some.obs
 
 
@@ -220,23 +220,23 @@ def test_order_and_pictures_follow(learned, lazy):
     plt.switch_backend("agg")
     for one in (learned, lazy):
         if one is lazy:
-            ramify.tl.ddrtree(one, **DDRTREE)
-        ramify.tl.branches(one, n_branches=3)
-        ramify.tl.pseudotime(one, root={"day": "0"}, end="T2")
+            branchwise.tl.ddrtree(one, **DDRTREE)
+        branchwise.tl.branches(one, n_branches=3)
+        branchwise.tl.pseudotime(one, root={"day": "0"}, end="T2")
     for name in ("pseudotime", "progress", "branch_position", "distance"):
         column = f"ddrtree_{name}"
         np.testing.assert_allclose(lazy.obs[column], learned.obs[column], atol=1e-6)
     assert lazy.obs["ddrtree_branch"].tolist() == learned.obs["ddrtree_branch"].tolist()
     for color in ("day", "gene 3"):
-        shown = [ramify.pl.tree(one, color=color).collections for one in (learned, lazy)]
+        shown = [branchwise.pl.tree(one, color=color).collections for one in (learned, lazy)]
         assert len(shown[0]) == len(shown[1])
-    ramify.pl.trends(lazy, "gene 1")
-    ramify.pl.convergence(lazy)
+    branchwise.pl.trends(lazy, "gene 1")
+    branchwise.pl.convergence(lazy)
     plt.close("all")
 
 
 def test_genes_of_sparse_blocks_are_drawn_by_their_values(adata):
-    from ramify.scverse._shown import chosen_genes
+    from branchwise.scverse._shown import chosen_genes
 
     lazy = with_chunks(adata, KINDS["csr"])
     values, names = chosen_genes(lazy, ["gene 4", "gene 0"], None, False)
@@ -249,11 +249,11 @@ def test_new_cells_in_chunks_are_placed_as_those_in_memory(kind):
     cells = simulated_cells(200)
     reference, new = cells[:80].copy(), cells[80:].copy()
     new = new[:, new.var_names[::-1]].copy()
-    ramify.tl.ddrtree(reference, **DDRTREE)
-    ramify.tl.pseudotime(reference, root="T1")
+    branchwise.tl.ddrtree(reference, **DDRTREE)
+    branchwise.tl.pseudotime(reference, root="T1")
     in_chunks = with_chunks(new, KINDS[kind])
-    ramify.tl.place(new, reference)
-    ramify.tl.place(in_chunks, reference)
+    branchwise.tl.place(new, reference)
+    branchwise.tl.place(in_chunks, reference)
     np.testing.assert_allclose(in_chunks.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-6)
     pd.testing.assert_frame_equal(in_chunks.obs, new.obs)
     assert isinstance(in_chunks.X, da.Array)
@@ -266,14 +266,14 @@ def test_new_cells_in_chunks_are_projected_by_loadings(kind):
     axes = np.linalg.svd(reference.X - reference.X.mean(axis=0))[2][:3].T
     reference.obsm["X_pca"] = (reference.X - reference.X.mean(axis=0)) @ axes
     reference.varm["PCs"] = axes
-    ramify.tl.ddrtree(reference)
-    ramify.tl.branches(reference)
+    branchwise.tl.ddrtree(reference)
+    branchwise.tl.branches(reference)
     in_chunks = with_chunks(new, KINDS[kind])
-    ramify.tl.place(new, reference)
+    branchwise.tl.place(new, reference)
     # The cells of the reference may be in chunks as well.
     reference.X = KINDS[kind](reference.X)
     reference.obsm["X_pca"] = chunked(reference.obsm["X_pca"])
-    ramify.tl.place(in_chunks, reference)
+    branchwise.tl.place(in_chunks, reference)
     np.testing.assert_allclose(in_chunks.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-6)
 
 
@@ -285,9 +285,9 @@ def test_views_are_learned_from_and_their_object_is_left_alone(adata, kind, copy
     whole = with_chunks(adata, KINDS[kind])
     some = np.arange(0, 120, 2)
     view = whole[some, ["gene 5", "gene 2", "gene 0", "gene 1"]]
-    made = ramify.tl.ddrtree(view, copy=copy, **DDRTREE)
+    made = branchwise.tl.ddrtree(view, copy=copy, **DDRTREE)
     expected = adata[some, ["gene 5", "gene 2", "gene 0", "gene 1"]].copy()
-    ramify.tl.ddrtree(expected, **DDRTREE)
+    branchwise.tl.ddrtree(expected, **DDRTREE)
     result = made if copy else view
     assert_same_tree(result, expected)
     assert isinstance(result.X, da.Array)
@@ -301,7 +301,7 @@ def test_a_bad_value_is_named_by_chunk_and_row_and_nothing_is_written(adata, val
     adata.X[70, 2] = value
     lazy = with_chunks(adata)
     with pytest.raises(ValueError, match=r"X\[70, 2\] is (NaN|inf), in row 7 of chunk 3"):
-        ramify.tl.ddrtree(lazy, **DDRTREE)
+        branchwise.tl.ddrtree(lazy, **DDRTREE)
     assert not lazy.uns
     assert not lazy.obsm
     assert lazy.obs.columns.tolist() == ["day"]
@@ -311,7 +311,7 @@ def test_matrices_that_hold_no_numbers_are_named(adata):
     lazy = adata.copy()
     lazy.obsm["X_words"] = chunked(np.full((120, 2), "a"))
     with pytest.raises(TypeError, match=r"adata.obsm\['X_words'\] is a Dask array of <U1 but must"):
-        ramify.tl.ddrtree(lazy, use_rep="X_words")
+        branchwise.tl.ddrtree(lazy, use_rep="X_words")
 
 
 def test_a_fit_goes_on_from_its_checkpoint(adata, learned, lazy, tmp_path):
@@ -322,12 +322,12 @@ def test_a_fit_goes_on_from_its_checkpoint(adata, learned, lazy, tmp_path):
         if progress.iteration == 3:
             raise Cut
 
-    path = tmp_path / "fit.ramify"
+    path = tmp_path / "fit.branchwise"
     with pytest.raises(Cut):
-        ramify.tl.ddrtree(lazy, checkpoint=path, callback=cut, **DDRTREE)
+        branchwise.tl.ddrtree(lazy, checkpoint=path, callback=cut, **DDRTREE)
     assert not lazy.uns
     seen = []
-    ramify.tl.ddrtree(
+    branchwise.tl.ddrtree(
         lazy,
         checkpoint=path,
         resume=True,
@@ -340,21 +340,21 @@ def test_a_fit_goes_on_from_its_checkpoint(adata, learned, lazy, tmp_path):
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_files_hold_everything_and_tools_go_on(lazy, kind, tmp_path):
-    ramify.tl.ddrtree(lazy, **DDRTREE)
-    ramify.tl.branches(lazy, n_branches=3)
+    branchwise.tl.ddrtree(lazy, **DDRTREE)
+    branchwise.tl.branches(lazy, n_branches=3)
     again = read_again(lazy, kind, tmp_path)
     assert_same(lazy.uns["ddrtree"], again.uns["ddrtree"])
     np.testing.assert_array_equal(again.X, lazy.X.compute())
     np.testing.assert_array_equal(again.obsm["X_ddrtree"], lazy.obsm["X_ddrtree"])
     for one in (lazy, again):
-        ramify.tl.pseudotime(one, root={"day": "0"})
+        branchwise.tl.pseudotime(one, root={"day": "0"})
     pd.testing.assert_frame_equal(again.obs, lazy.obs, check_categorical=False, check_dtype=False)
     new, other = simulated_cells(30, seed=1), simulated_cells(30, seed=1)
-    ramify.tl.place(new, again)
-    ramify.tl.place(other, lazy)
+    branchwise.tl.place(new, again)
+    branchwise.tl.place(other, lazy)
     np.testing.assert_array_equal(new.obsm["X_ddrtree"], other.obsm["X_ddrtree"])
     with pytest.raises(ValueError, match="was learned from a Dask array, chunk by chunk"):
-        ramify.tl.bootstrap(again, n_resamples=2)
+        branchwise.tl.bootstrap(again, n_resamples=2)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -365,19 +365,19 @@ def test_objects_that_are_read_lazily_go_through_every_tool(learned, kind, tmp_p
     read_lazy = pytest.importorskip("anndata.experimental").read_lazy
     adata = simulated_cells()
     lazy = read_lazy(written(adata, kind, tmp_path))
-    ramify.tl.ddrtree(lazy, **DDRTREE)
+    branchwise.tl.ddrtree(lazy, **DDRTREE)
     assert_same_tree(lazy, learned)
     assert isinstance(lazy.X, da.Array)
-    ramify.tl.branches(lazy, n_branches=3)
+    branchwise.tl.branches(lazy, n_branches=3)
     folder = tmp_path / "learned"
     folder.mkdir()
     # Now uns and obsm are lazy as well.
     again = read_lazy(written(lazy, kind, folder))
     assert isinstance(again.uns["ddrtree"]["centers"], da.Array)
     new = simulated_cells(30, seed=1)
-    ramify.tl.place(new, again)
+    branchwise.tl.place(new, again)
     for one in (lazy, again):
-        ramify.tl.pseudotime(one, root={"day": "0"})
+        branchwise.tl.pseudotime(one, root={"day": "0"})
     pd.testing.assert_frame_equal(again.obs, lazy.obs, check_categorical=False, check_dtype=False)
     assert_same(again.uns["ddrtree"]["branches"], lazy.uns["ddrtree"]["branches"])
 
@@ -405,9 +405,9 @@ def test_what_the_documentation_shows_of_an_atlas_runs(tmp_path, monkeypatch):
     assert adata.X.numblocks == (3, 1)
     # The same in memory.
     size = counts.sum(axis=1, keepdims=True)
-    prepared = ramify.Preparation(log1p=True, pca=50).fit_transform(counts / size * 1e4)
+    prepared = branchwise.Preparation(log1p=True, pca=50).fit_transform(counts / size * 1e4)
     atlas.obsm["X_pca"] = prepared
-    ramify.tl.ddrtree(atlas, n_components=10)
+    branchwise.tl.ddrtree(atlas, n_components=10)
     # In single precision, of which a fit makes somewhat more.
     scale = np.abs(atlas.obsm["X_ddrtree"]).max()
     np.testing.assert_allclose(
@@ -438,12 +438,12 @@ def test_a_matrix_that_stays_in_its_file_is_read_by_the_processes_of_a_cluster(
     with opened(path, kind) as store, cluster.as_current():
         X = lazily(store["X"], (50, 6))
         lazy = anndata.AnnData(X, obs=adata.obs.copy(), var=adata.var.copy())
-        ramify.tl.ddrtree(lazy, **quick)
-    ramify.tl.ddrtree(adata, **quick)
+        branchwise.tl.ddrtree(lazy, **quick)
+    branchwise.tl.ddrtree(adata, **quick)
     assert_same_tree(lazy, adata)
     assert sparse.issparse(lazy.X._meta)
     # What was written does not need the cluster.
-    ramify.tl.pseudotime(lazy, root={"day": "0"})
+    branchwise.tl.pseudotime(lazy, root={"day": "0"})
 
 
 def written(adata, kind, folder):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-import ramify
-from ramify.scverse._stored import restored, storable
+import branchwise
+from branchwise.scverse._stored import restored, storable
 
 from .cells import METHODS, QUICK, anndata, simulated_cells
 
@@ -68,11 +68,11 @@ def analysed(request):
     """All tools have written."""
     adata = simulated_cells()
     method = request.param
-    getattr(ramify.tl, method)(adata, **QUICK[method])
-    ramify.tl.branches(adata, n_branches=3)
-    ramify.tl.pseudotime(adata, root={"day": "0"}, end="T2")
-    ramify.tl.test_association(adata)
-    ramify.tl.bootstrap(adata, n_resamples=2)
+    getattr(branchwise.tl, method)(adata, **QUICK[method])
+    branchwise.tl.branches(adata, n_branches=3)
+    branchwise.tl.pseudotime(adata, root={"day": "0"}, end="T2")
+    branchwise.tl.test_association(adata)
+    branchwise.tl.bootstrap(adata, n_resamples=2)
     return adata, method
 
 
@@ -95,17 +95,17 @@ def test_round_trip_keeps_every_slot(reread):
 def test_every_tool_goes_on_from_a_file(reread):
     adata, method, reference = reread
     again = reference.copy()
-    ramify.tl.bootstrap(again, n_resamples=2)
+    branchwise.tl.bootstrap(again, n_resamples=2)
     assert_same(adata.uns[method]["support"], again.uns[method]["support"])
-    ramify.tl.test_association(again)
+    branchwise.tl.test_association(again)
     assert_same(adata.uns[method]["association"], again.uns[method]["association"])
-    ramify.tl.branches(again, n_branches=3)
+    branchwise.tl.branches(again, n_branches=3)
     expected = adata.obs[f"{method}_pseudotime"]
     np.testing.assert_allclose(again.obs[f"{method}_pseudotime"], expected, atol=1e-9)
-    ramify.tl.pseudotime(again, root="T1")
+    branchwise.tl.pseudotime(again, root="T1")
     assert again.obs[f"{method}_pseudotime"].min() >= 0
     new = adata[:30].copy()
-    ramify.tl.place(new, reference)
+    branchwise.tl.place(new, reference)
     np.testing.assert_allclose(new.obs[f"{method}_pseudotime"], expected[:30], atol=1e-9)
 
 
@@ -113,12 +113,12 @@ def test_unusual_parameters_survive(tmp_path):
     adata = simulated_cells()
     path = sparse.diags_array([np.ones(19), np.ones(19)], offsets=[-1, 1]).tocsr()
     centers = np.column_stack([np.linspace(-1, 1, 20), np.zeros(20)])
-    ramify.tl.ddrtree(adata, structure=path, init=centers, key_added="fixed")
-    ramify.tl.ddrtree(
+    branchwise.tl.ddrtree(adata, structure=path, init=centers, key_added="fixed")
+    branchwise.tl.ddrtree(
         adata, n_components=None, kernel="rbf", kernel_params={"gamma": 0.1}, key_added="kernel"
     )
     again = read_again(adata, "h5ad", tmp_path)
     for key in ("fixed", "kernel"):
         assert_same(adata.uns[key], again.uns[key])
-        ramify.tl.place(new := adata[:5].copy(), again, key=key)
+        branchwise.tl.place(new := adata[:5].copy(), again, key=key)
         np.testing.assert_allclose(new.obsm[f"X_{key}"], adata.obsm[f"X_{key}"][:5], atol=1e-9)

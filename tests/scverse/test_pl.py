@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-import ramify
-from ramify.report import read_report
+import branchwise
+from branchwise.report import read_report
 
 from .cells import METHODS, QUICK, simulated_cells
 
@@ -25,10 +25,10 @@ def no_figures_left():
 @pytest.fixture(scope="module")
 def cells():
     adata = simulated_cells()
-    ramify.tl.ddrtree(adata, **QUICK["ddrtree"])
-    ramify.tl.branches(adata, n_branches=3)
-    ramify.tl.pseudotime(adata, root={"day": "0"})
-    ramify.tl.test_association(adata)
+    branchwise.tl.ddrtree(adata, **QUICK["ddrtree"])
+    branchwise.tl.branches(adata, n_branches=3)
+    branchwise.tl.pseudotime(adata, root={"day": "0"})
+    branchwise.tl.test_association(adata)
     return adata
 
 
@@ -40,16 +40,18 @@ def drawn_points(ax):
 @pytest.mark.parametrize("method", METHODS)
 def test_embedding_draws_every_cell_where_it_lies(method):
     adata = simulated_cells()
-    getattr(ramify.tl, method)(adata, **QUICK[method])
-    ax = ramify.pl.embedding(adata, milestones=False)
+    getattr(branchwise.tl, method)(adata, **QUICK[method])
+    ax = branchwise.pl.embedding(adata, milestones=False)
     found, wanted = drawn_points(ax), adata.obsm[f"X_{method}"][:, :2]
     assert (ax.get_xlabel(), ax.get_ylabel()) == (f"{method} 1", f"{method} 2")
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), atol=1e-9)
-    other = ramify.pl.embedding(adata, components=[1, 0], ax=plt.figure().subplots())
+    other = branchwise.pl.embedding(adata, components=[1, 0], ax=plt.figure().subplots())
     assert other.get_xlabel() == f"{method} 2"
 
 
-@pytest.mark.parametrize("draw", [ramify.pl.embedding, ramify.pl.tree], ids=["embedding", "tree"])
+@pytest.mark.parametrize(
+    "draw", [branchwise.pl.embedding, branchwise.pl.tree], ids=["embedding", "tree"]
+)
 def test_color_is_a_column_a_gene_or_of_the_graph(cells, draw):
     days = [text.get_text() for text in draw(cells, color="day").get_legend().get_texts()]
     count = cells.obs["day"].value_counts()
@@ -67,9 +69,9 @@ def test_color_is_a_column_a_gene_or_of_the_graph(cells, draw):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda adata: ramify.pl.embedding(adata, color="day"),
-        lambda adata: ramify.pl.tree(adata, color="day"),
-        lambda adata: ramify.pl.branches(adata, labels="day"),
+        lambda adata: branchwise.pl.embedding(adata, color="day"),
+        lambda adata: branchwise.pl.tree(adata, color="day"),
+        lambda adata: branchwise.pl.branches(adata, labels="day"),
     ],
     ids=["embedding", "tree", "branches"],
 )
@@ -88,84 +90,91 @@ def test_categories_have_the_colors_that_scanpy_gave_them(cells, draw):
 
 def test_branches_show_labels_and_support(cells):
     adata = cells.copy()
-    ax = ramify.pl.branches(adata, labels="day")
+    ax = branchwise.pl.branches(adata, labels="day")
     assert ax.get_legend().get_title().get_text() == "day"
     before = {text.get_text() for text in ax.texts}
-    ramify.tl.bootstrap(adata, n_resamples=2)
-    after = {text.get_text() for text in ramify.pl.branches(adata).texts}
+    branchwise.tl.bootstrap(adata, n_resamples=2)
+    after = {text.get_text() for text in branchwise.pl.branches(adata).texts}
     assert after != before
 
 
 def test_trends_draw_the_genes_asked_for(cells):
-    assert ramify.pl.trends(cells, "gene 2").get_ylabel() == "gene 2"
-    axes = ramify.pl.trends(cells, ["gene 4", "gene 1"], layer="sparse")
+    assert branchwise.pl.trends(cells, "gene 2").get_ylabel() == "gene 2"
+    axes = branchwise.pl.trends(cells, ["gene 4", "gene 1"], layer="sparse")
     assert [ax.get_ylabel() for ax in np.ravel(axes)] == ["gene 4", "gene 1"]
 
 
 def test_heatmap_takes_the_most_significant_genes(cells):
-    ax = ramify.pl.heatmap(cells, n_genes=3)
+    ax = branchwise.pl.heatmap(cells, n_genes=3)
     shown = {label.get_text() for label in ax.get_yticklabels()}
     assert shown == set(cells.uns["ddrtree"]["association"].index[:3])
     untested = cells.copy()
-    ramify.tl.branches(untested)
-    with pytest.raises(KeyError, match=r"call ramify\.tl\.test_association\(adata\) first"):
-        ramify.pl.heatmap(untested)
+    branchwise.tl.branches(untested)
+    with pytest.raises(KeyError, match=r"call branchwise\.tl\.test_association\(adata\) first"):
+        branchwise.pl.heatmap(untested)
 
 
 def test_adjacency_sorts_cells_by_a_column_or_by_time(cells):
     adata = simulated_cells()
-    ramify.tl.drtree(adata)
-    ax = ramify.pl.adjacency(adata, order="day")
+    branchwise.tl.drtree(adata)
+    ax = branchwise.pl.adjacency(adata, order="day")
     assert {"0", "later"} <= {text.get_text() for text in ax.get_xticklabels() + ax.texts}
-    ramify.pl.adjacency(adata)
-    ramify.pl.adjacency(cells)
+    branchwise.pl.adjacency(adata)
+    branchwise.pl.adjacency(cells)
     with pytest.raises(ValueError, match="order='day' has a value for each of 120 cells, but"):
-        ramify.pl.adjacency(cells, order="day")
+        branchwise.pl.adjacency(cells, order="day")
 
 
 def test_convergence_shows_all_fits(cells):
     adata = cells.copy()
-    ramify.tl.drtree(adata)
-    shown = {text.get_text() for text in ramify.pl.convergence(adata).get_legend().get_texts()}
+    branchwise.tl.drtree(adata)
+    shown = {text.get_text() for text in branchwise.pl.convergence(adata).get_legend().get_texts()}
     assert any("ddrtree" in text for text in shown)
     assert len(shown) == 2
-    ramify.pl.convergence(adata, key="ddrtree")
+    branchwise.pl.convergence(adata, key="ddrtree")
     with pytest.raises(KeyError, match="key='spl' is no tree of adata"):
-        ramify.pl.convergence(adata, key="spl")
+        branchwise.pl.convergence(adata, key="spl")
     with pytest.raises(KeyError, match="adata holds no tree"):
-        ramify.pl.convergence(simulated_cells())
+        branchwise.pl.convergence(simulated_cells())
 
 
 def test_uncertainty_is_that_of_the_bootstrap_or_the_posterior(cells):
     adata = cells.copy()
-    with pytest.raises(KeyError, match=r"call ramify\.tl\.bootstrap\(adata\) first"):
-        ramify.pl.uncertainty(adata)
-    ramify.tl.bootstrap(adata, n_resamples=2, level=0.9)
-    ax = ramify.pl.uncertainty(adata)
+    with pytest.raises(KeyError, match=r"call branchwise\.tl\.bootstrap\(adata\) first"):
+        branchwise.pl.uncertainty(adata)
+    branchwise.tl.bootstrap(adata, n_resamples=2, level=0.9)
+    ax = branchwise.pl.uncertainty(adata)
     assert ax.get_ylabel() == "pseudotime"
     assert ax.get_title("left").startswith("90 % intervals")
-    ramify.tl.spl(adata, n_neighbors=5)
-    assert "95 %" in ramify.pl.uncertainty(adata, key="spl").get_title("left")
+    branchwise.tl.spl(adata, n_neighbors=5)
+    assert "95 %" in branchwise.pl.uncertainty(adata, key="spl").get_title("left")
 
 
 def test_pictures_change_nothing(cells):
     adata = cells.copy()
     before = repr(adata), sorted(adata.uns["ddrtree"])
-    for draw in (ramify.pl.embedding, ramify.pl.tree, ramify.pl.branches, ramify.pl.heatmap):
+    for draw in (
+        branchwise.pl.embedding,
+        branchwise.pl.tree,
+        branchwise.pl.branches,
+        branchwise.pl.heatmap,
+    ):
         draw(adata)
     assert (repr(adata), sorted(adata.uns["ddrtree"])) == before
 
 
 def test_subsets_and_placed_cells_can_be_drawn(cells):
     some = cells[cells.obs["day"] == "later"]
-    assert len(drawn_points(ramify.pl.embedding(some, milestones=False))) == some.n_obs
+    assert len(drawn_points(branchwise.pl.embedding(some, milestones=False))) == some.n_obs
     new = simulated_cells(40, seed=1)
-    ramify.tl.place(new, cells)
-    assert len(drawn_points(ramify.pl.embedding(new, milestones=False))) == new.n_obs
-    ramify.pl.tree(new)
+    branchwise.tl.place(new, cells)
+    assert len(drawn_points(branchwise.pl.embedding(new, milestones=False))) == new.n_obs
+    branchwise.pl.tree(new)
 
 
-@pytest.mark.parametrize("draw", [ramify.pl.embedding, ramify.pl.tree], ids=["embedding", "tree"])
+@pytest.mark.parametrize(
+    "draw", [branchwise.pl.embedding, branchwise.pl.tree], ids=["embedding", "tree"]
+)
 def test_a_list_of_colours_makes_one_picture_each(draw, cells):
     axes = draw(cells, color=["day", "gene 1", "pseudotime"])
     assert axes.shape == (3,)
@@ -177,38 +186,41 @@ def test_a_list_of_colours_makes_one_picture_each(draw, cells):
 
 def test_mistakes_are_named(cells):
     with pytest.raises(ValueError, match=r"color='HSC' is neither a column of adata\.obs nor"):
-        ramify.pl.embedding(cells, color="HSC")
+        branchwise.pl.embedding(cells, color="HSC")
     with pytest.raises(TypeError, match=r"must be the name of a column of adata\.obs or of a gene"):
-        ramify.pl.tree(cells, color=3)
+        branchwise.pl.tree(cells, color=3)
     with pytest.raises(ValueError, match=r"color=\[\] names nothing to colour by"):
-        ramify.pl.embedding(cells, color=[])
+        branchwise.pl.embedding(cells, color=[])
     with pytest.raises(ValueError, match="ax holds 1 Axes for 2 colours; pass one for each"):
-        ramify.pl.tree(cells, color=["day", "gene 1"], ax=ramify.pl.embedding(cells))
+        branchwise.pl.tree(cells, color=["day", "gene 1"], ax=branchwise.pl.embedding(cells))
     with pytest.raises(ValueError, match="genes names 'GATA1', but adata has no such genes"):
-        ramify.pl.trends(cells, "GATA1")
+        branchwise.pl.trends(cells, "GATA1")
     with pytest.raises(ValueError, match=r"labels names 'type', which is no column of adata\.obs"):
-        ramify.pl.branches(cells, labels="type")
+        branchwise.pl.branches(cells, labels="type")
     with pytest.raises(KeyError, match="adata holds no tree"):
-        ramify.pl.embedding(simulated_cells())
+        branchwise.pl.embedding(simulated_cells())
 
 
 def test_without_matplotlib_it_is_said_how_to_get_it():
     code = (
-        "import sys; sys.modules['matplotlib'] = None; import ramify\n"
-        "try: ramify.pl\n"
+        "import sys; sys.modules['matplotlib'] = None; import branchwise\n"
+        "try: branchwise.pl\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "ramify.pl needs matplotlib; run: pip install 'ramify[anndata]'"
+    assert (
+        done.stdout.strip()
+        == "branchwise.pl needs matplotlib; run: pip install 'branchwise[anndata]'"
+    )
 
 
 def test_report_has_the_cells_their_columns_and_genes(cells, tmp_path):
     adata = cells.copy()
-    ramify.pl.report(adata, tmp_path / "cells.html", color=adata.obs.columns[0], title="Cells")
+    branchwise.pl.report(adata, tmp_path / "cells.html", color=adata.obs.columns[0], title="Cells")
     state = read_report(tmp_path / "cells.html")
     assert state["title"] == "Cells"
     assert state["samples"]["ids"] == adata.obs_names.tolist()
     names = {(column["group"], column["name"]) for column in state["columns"]}
     assert {("annotation", name) for name in adata.obs} <= names
     assert sum(group == "feature" for group, _ in names) == min(60, adata.n_vars)
-    assert ramify.pl.report(adata).startswith("<!doctype html>")
+    assert branchwise.pl.report(adata).startswith("<!doctype html>")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-import ramify
-from ramify.trajectory import Trajectory
+import branchwise
+from branchwise.trajectory import Trajectory
 
 from .cells import METHODS, QUICK, simulated_cells
 
@@ -21,10 +21,12 @@ def cohorts():
 @pytest.mark.parametrize("method", METHODS)
 def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
     reference, new = cohorts
-    getattr(ramify.tl, method)(reference, **QUICK[method])
-    ramify.tl.pseudotime(reference, root="T1", end="T2")
-    assert ramify.tl.place(new, reference) is None
-    estimator = {"ddrtree": ramify.DDRTree, "drtree": ramify.DRTree, "spl": ramify.SPL}[method]
+    getattr(branchwise.tl, method)(reference, **QUICK[method])
+    branchwise.tl.pseudotime(reference, root="T1", end="T2")
+    assert branchwise.tl.place(new, reference) is None
+    estimator = {"ddrtree": branchwise.DDRTree, "drtree": branchwise.DRTree, "spl": branchwise.SPL}[
+        method
+    ]
     model = estimator(random_state=0, **QUICK[method]).fit(reference.X)
     path = Trajectory.from_estimator(model).rooted(node="T1", end="T2")
     expected = path.place(new[:, reference.var_names].X)
@@ -38,10 +40,10 @@ def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
     np.testing.assert_array_equal(reference.uns[method]["centers"], before)
     new.uns[method]["centers"] -= 1.0
     # Tools go on with the new cells.
-    ramify.tl.test_association(new)
-    ramify.tl.pseudotime(new, root="T2")
-    with pytest.raises(ValueError, match=f"call ramify.tl.{method} again"):
-        ramify.tl.bootstrap(new, n_resamples=2)
+    branchwise.tl.test_association(new)
+    branchwise.tl.pseudotime(new, root="T2")
+    with pytest.raises(ValueError, match=f"call branchwise.tl.{method} again"):
+        branchwise.tl.bootstrap(new, n_resamples=2)
 
 
 def with_pca(adata, *, centred):
@@ -57,16 +59,16 @@ def test_new_cells_are_projected_by_the_reference_s_loadings(cohorts, centred):
     reference, new = cohorts
     with_pca(reference, centred=centred)
     with_pca(new, centred=True)  # another space, not to be mistaken for the reference's
-    ramify.tl.ddrtree(reference)
-    ramify.tl.pseudotime(reference, root="T1")
-    ramify.tl.place(new, reference)
+    branchwise.tl.ddrtree(reference)
+    branchwise.tl.pseudotime(reference, root="T1")
+    branchwise.tl.place(new, reference)
     shift = reference.X.mean(axis=0) if centred else 0.0
     coordinates = (new[:, reference.var_names].X - shift) @ reference.varm["PCs"]
-    model = ramify.DDRTree(random_state=0).fit(reference.obsm["X_pca"])
+    model = branchwise.DDRTree(random_state=0).fit(reference.obsm["X_pca"])
     np.testing.assert_allclose(new.obsm["X_ddrtree"], model.transform(coordinates), atol=1e-9)
     named = new.copy()
     named.obsm["X_same"] = coordinates
-    ramify.tl.place(named, reference, use_rep="X_same")
+    branchwise.tl.place(named, reference, use_rep="X_same")
     np.testing.assert_allclose(named.obsm["X_ddrtree"], new.obsm["X_ddrtree"], atol=1e-9)
 
 
@@ -74,22 +76,22 @@ def test_a_pca_that_is_not_of_the_values_is_noticed(cohorts):
     reference, new = cohorts
     with_pca(reference, centred=True)
     reference.X = reference.X * 2
-    ramify.tl.ddrtree(reference)
+    branchwise.tl.ddrtree(reference)
     with pytest.raises(ValueError, match=r"not what varm\['PCs'\] makes of its X"):
-        ramify.tl.place(new, reference)
+        branchwise.tl.place(new, reference)
 
 
 def test_bad_references_are_explained(cohorts):
     reference, new = cohorts
-    with pytest.raises(KeyError, match=r"adata holds no tree; call ramify\.tl\.ddrtree"):
-        ramify.tl.place(new, reference)
-    ramify.tl.ddrtree(reference)
+    with pytest.raises(KeyError, match=r"adata holds no tree; call branchwise\.tl\.ddrtree"):
+        branchwise.tl.place(new, reference)
+    branchwise.tl.ddrtree(reference)
     with pytest.raises(ValueError, match="adata lacks 1 of the 6 genes of the reference: 'gene 0'"):
-        ramify.tl.place(new[:, new.var_names != "gene 0"].copy(), reference)
+        branchwise.tl.place(new[:, new.var_names != "gene 0"].copy(), reference)
     reference.obsm["X_latent"] = reference.X[:, :3]
-    ramify.tl.ddrtree(reference, use_rep="X_latent", key_added="other")
+    branchwise.tl.ddrtree(reference, use_rep="X_latent", key_added="other")
     with pytest.raises(ValueError, match="no way known from genes to there"):
-        ramify.tl.place(new, reference, key="other")
+        branchwise.tl.place(new, reference, key="other")
     reference.var_names = ["gene 1", "gene 1", *reference.var_names[2:]]
     with pytest.raises(ValueError, match=r"call var_names_make_unique\(\)"):
-        ramify.tl.place(new, reference, key="ddrtree")
+        branchwise.tl.place(new, reference, key="ddrtree")

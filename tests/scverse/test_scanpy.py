@@ -1,4 +1,4 @@
-"""Together with scanpy: its pictures, its data, and what ramify finds in them."""
+"""Together with scanpy: its pictures, its data, and what branchwise finds in them."""
 
 import runpy
 import warnings
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-import ramify
+import branchwise
 
 from .cells import simulated_cells
 
@@ -45,8 +45,8 @@ def myeloid(example):
 @pytest.mark.parametrize("color", [None, "ddrtree_pseudotime", "ddrtree_branch"])
 def test_scanpy_draws_the_embedding(color):
     adata = simulated_cells()
-    ramify.tl.ddrtree(adata)
-    ramify.tl.pseudotime(adata, root="T1")
+    branchwise.tl.ddrtree(adata)
+    branchwise.tl.pseudotime(adata, root="T1")
     colors = list(adata.uns["ddrtree_branch_colors"])
     ax = sc.pl.embedding(adata, basis="ddrtree", color=color, show=False)
     points = np.vstack([c.get_offsets() for c in ax.collections])
@@ -61,14 +61,14 @@ def test_pca_of_scanpy_is_the_default_and_new_cells_follow_it():
     adata = simulated_cells(160, 20)
     reference, new = adata[:120].copy(), adata[120:].copy()
     sc.pp.pca(reference, n_comps=5)
-    ramify.tl.ddrtree(reference)
+    branchwise.tl.ddrtree(reference)
     assert reference.uns["ddrtree"]["use_rep"] == "X_pca"
-    ramify.tl.pseudotime(reference, root={"day": "0"})
-    ramify.tl.place(new, reference)
+    branchwise.tl.pseudotime(reference, root={"day": "0"})
+    branchwise.tl.place(new, reference)
     again = reference.copy()
     for slots, name in ((again.uns, "ddrtree"), (again.obsm, "X_ddrtree"), (again.obsm, "X_pca")):
         del slots[name]
-    ramify.tl.place(again, reference)
+    branchwise.tl.place(again, reference)
     # Rounding makes them new cells, which do not draw the tree to themselves.
     before, after = reference.obs["ddrtree_pseudotime"], again.obs["ddrtree_pseudotime"]
     assert np.median(np.abs(after - before)) < 1e-3 * before.max()

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import ramify
-from ramify import SPL, DDRTree, DRTree
-from ramify.scverse._keys import UNS, keys_of
-from ramify.trajectory import Trajectory
+import branchwise
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.scverse._keys import UNS, keys_of
+from branchwise.trajectory import Trajectory
 
 from .cells import METHODS, QUICK, simulated_cells
 
@@ -25,7 +25,7 @@ def adata():
 @pytest.fixture
 def learned():
     adata = simulated_cells()
-    ramify.tl.ddrtree(adata, **QUICK["ddrtree"])
+    branchwise.tl.ddrtree(adata, **QUICK["ddrtree"])
     return adata
 
 
@@ -44,7 +44,7 @@ def content(adata):
     ("method", "estimator"), [("ddrtree", DDRTree), ("drtree", DRTree), ("spl", SPL)]
 )
 def test_fit_writes_what_the_estimator_finds(adata, method, estimator):
-    tool = getattr(ramify.tl, method)
+    tool = getattr(branchwise.tl, method)
     assert tool(adata, **QUICK[method]) is None
     model = estimator(random_state=0, **QUICK[method]).fit(adata.X)
     found = Trajectory.from_estimator(model)
@@ -63,16 +63,16 @@ def test_fit_writes_what_the_estimator_finds(adata, method, estimator):
     ("method", "estimator"), [("ddrtree", DDRTree), ("drtree", DRTree), ("spl", SPL)]
 )
 def test_signature_shows_every_parameter_of_the_estimator(method, estimator):
-    shown = set(inspect.signature(getattr(ramify.tl, method)).parameters)
+    shown = set(inspect.signature(getattr(branchwise.tl, method)).parameters)
     assert set(inspect.signature(estimator).parameters) <= shown
     assert {"use_rep", "layer", "key_added", "copy"} <= shown
 
 
 def test_pca_is_taken_when_present_and_x_when_named(adata):
     adata.obsm["X_pca"] = adata.X[:, :3] * 2
-    ramify.tl.ddrtree(adata)
-    ramify.tl.ddrtree(adata, use_rep="X", key_added="genes")
-    ramify.tl.ddrtree(adata, layer="sparse", key_added="layer")
+    branchwise.tl.ddrtree(adata)
+    branchwise.tl.ddrtree(adata, use_rep="X", key_added="genes")
+    branchwise.tl.ddrtree(adata, layer="sparse", key_added="layer")
     assert [adata.uns[key]["use_rep"] for key in ("ddrtree", "genes", "layer")] == [
         "X_pca",
         "X",
@@ -87,7 +87,7 @@ def test_the_estimator_gets_sparse_x_as_it_is(adata, monkeypatch):
     given = []
     fit = DDRTree.fit
     monkeypatch.setattr(DDRTree, "fit", lambda self, X: given.append(X) or fit(self, X))
-    ramify.tl.ddrtree(adata)
+    branchwise.tl.ddrtree(adata)
     assert given[0] is adata.X
 
 
@@ -96,15 +96,15 @@ def test_views_of_sparse_and_whole_numbers_are_fitted(adata, make):
     adata.X = make(np.round(10 * adata.X).astype(np.int64))
     adata.obsm["X_table"] = pd.DataFrame(adata.X.toarray()[:, :3], index=adata.obs_names)
     some = adata[::2]
-    ramify.tl.ddrtree(some, use_rep="X")
-    ramify.tl.ddrtree(some, use_rep="X_table", key_added="small")
+    branchwise.tl.ddrtree(some, use_rep="X")
+    branchwise.tl.ddrtree(some, use_rep="X_table", key_added="small")
     expected = DDRTree(random_state=0).fit(adata.X.toarray()[::2]).embedding_
     np.testing.assert_allclose(some.obsm["X_ddrtree"], expected, atol=1e-9)
     assert some.obsm["X_small"].shape == (60, 2)
 
 
 def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):
-    ramify.tl.pseudotime(learned, root={"day": "0"}, end="T2")
+    branchwise.tl.pseudotime(learned, root={"day": "0"}, end="T2")
     model = DDRTree(random_state=0, **QUICK["ddrtree"]).fit(learned.X)
     path = Trajectory.from_estimator(model)
     path = path.rooted(labels=learned.obs["day"].to_numpy(), value="0", end="T2")
@@ -117,32 +117,32 @@ def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):
     pd.testing.assert_frame_equal(learned.uns["ddrtree"]["milestones"], path.milestones_)
     pd.testing.assert_frame_equal(learned.uns["ddrtree"]["branches"], path.branch_table_)
 
-    ramify.tl.branches(learned, n_branches=3)
+    branchwise.tl.branches(learned, n_branches=3)
     labels = learned.obs["day"].to_numpy()
     fewer = Trajectory.from_estimator(model).merge(3).rooted(labels=labels, value="0", end="T2")
     assert len(fewer.branch_table_) < len(path.branch_table_)
     np.testing.assert_allclose(learned.obs["ddrtree_pseudotime"], fewer.pseudotime_, atol=1e-12)
     assert learned.obs["ddrtree_branch"].tolist() == fewer.branches_.tolist()
-    ramify.tl.branches(learned)
+    branchwise.tl.branches(learned)
     assert learned.obs["ddrtree_branch"].tolist() == path.branches_.tolist()
 
 
 def test_tips_are_cut_off_in_every_later_call(learned):
-    ramify.tl.branches(learned)
+    branchwise.tl.branches(learned)
     tips = learned.uns["ddrtree"]["milestones"].query("kind == 'tip'").index[-2:].tolist()
-    ramify.tl.branches(learned, tips=tips)
+    branchwise.tl.branches(learned, tips=tips)
     left = learned.obs["ddrtree_branch"].tolist()
     assert not set(tips) & set(learned.uns["ddrtree"]["milestones"].index)
-    ramify.tl.pseudotime(learned, root=[3, 5])
+    branchwise.tl.pseudotime(learned, root=[3, 5])
     time = learned.obs["ddrtree_pseudotime"].tolist()
-    ramify.tl.branches(learned, tips=tips)  # the same once more, with roots known by number
+    branchwise.tl.branches(learned, tips=tips)  # the same once more, with roots known by number
     assert learned.obs["ddrtree_pseudotime"].tolist() == time
-    ramify.tl.pseudotime(learned, root="T1")
+    branchwise.tl.pseudotime(learned, root="T1")
     assert learned.obs["ddrtree_branch"].tolist() == left
 
 
 def test_branches_without_a_root_say_nothing_of_time(learned):
-    ramify.tl.branches(learned)
+    branchwise.tl.branches(learned)
     assert "ddrtree_branch" in learned.obs
     assert "ddrtree_pseudotime" not in learned.obs
 
@@ -168,35 +168,35 @@ def test_every_kind_of_root(learned, root, given):
     )
     if "labels" in given:
         given = given | {"labels": learned.obs["day"]}
-    ramify.tl.pseudotime(learned, root=root)
+    branchwise.tl.pseudotime(learned, root=root)
     expected = path.rooted(**given)
     np.testing.assert_allclose(learned.obs["ddrtree_pseudotime"], expected.pseudotime_, atol=1e-9)
     # A second tool starts from what was stored.
-    ramify.tl.branches(learned)
+    branchwise.tl.branches(learned)
     np.testing.assert_allclose(learned.obs["ddrtree_pseudotime"], expected.pseudotime_, atol=1e-9)
 
 
 def test_association_is_that_of_the_trajectory_in_the_order_of_the_genes(learned):
-    ramify.tl.pseudotime(learned, root="T1")
+    branchwise.tl.pseudotime(learned, root="T1")
     learned.raw = learned.copy()
-    ramify.tl.test_association(learned, layer="sparse")
+    branchwise.tl.test_association(learned, layer="sparse")
     table = learned.uns["ddrtree"]["association"]
     assert sorted(table.index) == sorted(learned.var_names)
     assert table["p_value"].is_monotonic_increasing
     for column in ("statistic", "p_value", "q_value", "r_squared", "amplitude", "correlation"):
         expected = table[column].loc[learned.var_names].tolist()
         assert learned.var[f"ddrtree_{column}"].tolist() == expected
-    ramify.tl.test_association(learned, use_raw=True, method="rank")
+    branchwise.tl.test_association(learned, use_raw=True, method="rank")
     assert not set(keys_of("ddrtree").tests) & set(learned.var)
     assert learned.uns["ddrtree"]["association"].shape == table.shape
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_bootstrap_writes_support_and_intervals(adata, method):
-    getattr(ramify.tl, method)(adata, **QUICK[method])
-    ramify.tl.branches(adata, n_branches=3)
-    ramify.tl.pseudotime(adata, root={"day": "0"})
-    ramify.tl.bootstrap(adata, n_resamples=2)
+    getattr(branchwise.tl, method)(adata, **QUICK[method])
+    branchwise.tl.branches(adata, n_branches=3)
+    branchwise.tl.pseudotime(adata, root={"day": "0"})
+    branchwise.tl.bootstrap(adata, n_resamples=2)
     support = adata.uns[method]["support"]
     assert support["branches"].index.tolist() == adata.uns[method]["branches"].index.tolist()
     assert support["branches"]["support"].between(0, 1).all()
@@ -209,14 +209,14 @@ def test_bootstrap_writes_support_and_intervals(adata, method):
 
 def test_what_is_out_of_date_is_removed(learned):
     keys = keys_of("ddrtree")
-    ramify.tl.pseudotime(learned, root="T1")
-    ramify.tl.test_association(learned)
-    ramify.tl.bootstrap(learned, n_resamples=2)
-    ramify.tl.pseudotime(learned, root="T2")
+    branchwise.tl.pseudotime(learned, root="T1")
+    branchwise.tl.test_association(learned)
+    branchwise.tl.bootstrap(learned, n_resamples=2)
+    branchwise.tl.pseudotime(learned, root="T2")
     assert not set(keys.support) & set(learned.obs)
     assert not set(keys.tests) & set(learned.var)
     assert {UNS.support, UNS.association}.isdisjoint(learned.uns["ddrtree"])
-    ramify.tl.ddrtree(learned)
+    branchwise.tl.ddrtree(learned)
     assert keys.branch_colors not in learned.uns
     assert not set(keys.order) & set(learned.obs)
     assert "day" in learned.obs
@@ -224,13 +224,17 @@ def test_what_is_out_of_date_is_removed(learned):
 
 def calls():
     return {
-        "ddrtree": lambda adata, **options: ramify.tl.ddrtree(adata, **options),
-        "drtree": lambda adata, **options: ramify.tl.drtree(adata, **options),
-        "spl": lambda adata, **options: ramify.tl.spl(adata, n_neighbors=5, **options),
-        "pseudotime": lambda adata, **options: ramify.tl.pseudotime(adata, **options),
-        "branches": lambda adata, **options: ramify.tl.branches(adata, **options),
-        "test_association": lambda adata, **options: ramify.tl.test_association(adata, **options),
-        "bootstrap": lambda adata, **options: ramify.tl.bootstrap(adata, n_resamples=2, **options),
+        "ddrtree": lambda adata, **options: branchwise.tl.ddrtree(adata, **options),
+        "drtree": lambda adata, **options: branchwise.tl.drtree(adata, **options),
+        "spl": lambda adata, **options: branchwise.tl.spl(adata, n_neighbors=5, **options),
+        "pseudotime": lambda adata, **options: branchwise.tl.pseudotime(adata, **options),
+        "branches": lambda adata, **options: branchwise.tl.branches(adata, **options),
+        "test_association": lambda adata, **options: branchwise.tl.test_association(
+            adata, **options
+        ),
+        "bootstrap": lambda adata, **options: branchwise.tl.bootstrap(
+            adata, n_resamples=2, **options
+        ),
     }
 
 
@@ -277,15 +281,15 @@ def test_views_become_objects_of_their_own(learned, name):
 
 
 def test_a_failed_call_leaves_everything_as_it_was(learned):
-    ramify.tl.pseudotime(learned, root="T1")
+    branchwise.tl.pseudotime(learned, root="T1")
     before = content(learned)
     for call in (
-        lambda: ramify.tl.ddrtree(learned, n_components=99),
-        lambda: ramify.tl.pseudotime(learned, root="nobody"),
-        lambda: ramify.tl.pseudotime(learned, root="T1", end="T1"),
-        lambda: ramify.tl.branches(learned, n_branches=999),
-        lambda: ramify.tl.test_association(learned, method="magic"),
-        lambda: ramify.tl.bootstrap(learned, n_resamples=1),
+        lambda: branchwise.tl.ddrtree(learned, n_components=99),
+        lambda: branchwise.tl.pseudotime(learned, root="nobody"),
+        lambda: branchwise.tl.pseudotime(learned, root="T1", end="T1"),
+        lambda: branchwise.tl.branches(learned, n_branches=999),
+        lambda: branchwise.tl.test_association(learned, method="magic"),
+        lambda: branchwise.tl.bootstrap(learned, n_resamples=1),
     ):
         with pytest.raises(ValueError, match=r".{10}"):
             call()
@@ -293,30 +297,30 @@ def test_a_failed_call_leaves_everything_as_it_was(learned):
 
 
 def test_seeds_are_written_down_so_that_fits_can_be_repeated(adata):
-    ramify.tl.ddrtree(adata, random_state=np.random.RandomState(3), key_added="drawn")
+    branchwise.tl.ddrtree(adata, random_state=np.random.RandomState(3), key_added="drawn")
     seed = adata.uns["drawn"]["params"]["random_state"]
-    ramify.tl.ddrtree(adata, random_state=seed, key_added="again")
+    branchwise.tl.ddrtree(adata, random_state=seed, key_added="again")
     assert isinstance(seed, int)
     np.testing.assert_array_equal(adata.obsm["X_drawn"], adata.obsm["X_again"])
 
 
 def test_several_analyses_live_side_by_side(learned):
-    ramify.tl.drtree(learned)
-    ramify.tl.ddrtree(learned, key_added="two", n_components=2)
-    ramify.tl.pseudotime(learned, key="two", root="T1")
+    branchwise.tl.drtree(learned)
+    branchwise.tl.ddrtree(learned, key_added="two", n_components=2)
+    branchwise.tl.pseudotime(learned, key="two", root="T1")
     assert "two_pseudotime" in learned.obs
     assert "ddrtree_pseudotime" not in learned.obs
     with pytest.raises(ValueError, match="adata holds 'ddrtree', 'drtree', 'two'; choose one"):
-        ramify.tl.pseudotime(learned)
+        branchwise.tl.pseudotime(learned)
 
 
 def test_importing_needs_no_anndata_and_a_call_says_how_to_get_it():
     code = (
-        "import sys; sys.modules['anndata'] = None; import ramify; tool = ramify.tl.ddrtree\n"
+        "import sys; sys.modules['anndata'] = None; import branchwise; tool = branchwise.tl.ddrtree\n"
         "try: tool(None)\n"
         "except ImportError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "work on AnnData objects needs anndata; run: pip install 'ramify[anndata]'"
+        "work on AnnData objects needs anndata; run: pip install 'branchwise[anndata]'"
     )

@@ -5,14 +5,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from ramify import kdtree, rows
-from ramify.graph import euclidean_spanning_tree, laplacian
-from ramify.rows import CentredRows
-from ramify.solvers import assignments
-from ramify.solvers.assignments import assign, update_assignments
-from ramify.solvers.ddrtree import Axes, centre_solver, ddrtree, update_centers
-from ramify.solvers.drtree import drtree
-from ramify.solvers.pca import principal_axes
+from branchwise import _kdtree as kdtree
+from branchwise.data import centering as rows
+from branchwise.data.centering import CentredRows
+from branchwise.graph import euclidean_spanning_tree, laplacian
+from branchwise.solvers import assignments
+from branchwise.solvers.assignments import assign, update_assignments
+from branchwise.solvers.ddrtree import Axes, centre_solver, ddrtree, update_centers
+from branchwise.solvers.drtree import drtree
+from branchwise.solvers.pca import principal_axes
 
 from .. import oracles
 from ..conftest import branching
@@ -136,7 +137,7 @@ def test_sums_of_a_part_match_numpy_in_blocks_of_any_size(sigma, monkeypatch, rn
     Z, dense = X[order, :2], X[order] - X.mean(axis=0)
     R = assign(Z, kdtree.build(C), sigma).matrix(12).toarray()
     for size in (1, 50, 400, 10**6):
-        monkeypatch.setattr("ramify.rows.MAX_BLOCK", size)
+        monkeypatch.setattr("branchwise.data.centering.MAX_BLOCK", size)
         found = update_assignments(Y, Z, C, sigma, sums_only=True)
         np.testing.assert_allclose(found.counts, R.sum(axis=0), atol=1e-13)
         np.testing.assert_allclose(found.RtY, R.T @ dense, atol=1e-13)

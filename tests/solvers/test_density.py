@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import ramify.solvers.density
-from ramify.solvers.density import mixture_log_likelihood
+import branchwise.solvers.density
+from branchwise.solvers.density import mixture_log_likelihood
 
 
 def mixture(y, nodes, weights, noise):
@@ -42,7 +42,7 @@ def test_density_is_that_of_the_mixture_at_the_best_noise(seed, n, n_nodes, d):
 def test_density_in_blocks_is_the_same(rng, monkeypatch):
     y, nodes = rng.normal(size=(50, 2)), rng.normal(size=(8, 2))
     whole, noise = mixture_log_likelihood(y, np.zeros(50), nodes, np.full(8, 1 / 8), 2)
-    monkeypatch.setattr(ramify.solvers.density, "MAX_HELD", 100)
+    monkeypatch.setattr(branchwise.solvers.density, "MAX_HELD", 100)
     parts, of_some = mixture_log_likelihood(y, np.zeros(50), nodes, np.full(8, 1 / 8), 2)
     assert of_some == pytest.approx(noise, rel=0.5)  # from every fifth sample
     expected = np.log(mixture(y, nodes, np.full(8, 1 / 8), of_some))

@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph import euclidean_spanning_tree, laplacian
-from ramify.rows import CentredRows
-from ramify.solvers.drtree import drtree, update_embedding
-from ramify.solvers.pca import principal_axes
+from branchwise.data.centering import CentredRows
+from branchwise.graph import euclidean_spanning_tree, laplacian
+from branchwise.solvers.drtree import drtree, update_embedding
+from branchwise.solvers.pca import principal_axes
 
 from .. import oracles
 from ..conftest import branching

@@ -6,10 +6,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from threadpoolctl import threadpool_limits
 
-from ramify import rows
-from ramify.rows import CentredRows
-from ramify.solvers import pca
-from ramify.solvers.pca import n_components_for, principal_axes
+from branchwise.data import centering as rows
+from branchwise.data.centering import CentredRows
+from branchwise.solvers import pca
+from branchwise.solvers.pca import n_components_for, principal_axes
 
 FRACTIONS = [0.05, 0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 

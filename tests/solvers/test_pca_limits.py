@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ramify.rows import CentredRows
-from ramify.solvers.pca import principal_axes
+from branchwise.data.centering import CentredRows
+from branchwise.solvers.pca import principal_axes
 
 from ..conftest import branching
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ramify.graph.inverse import plan_elimination, selected_inverse
-from ramify.solvers.posterior import (
+from branchwise.graph.inverse import plan_elimination, selected_inverse
+from branchwise.solvers.posterior import (
     Precision,
     covariances,
     expected_squared_distances,
@@ -15,8 +15,8 @@ from ramify.solvers.posterior import (
     loo_log_likelihood,
     sample_rows,
 )
-from ramify.solvers.spl import dual_of_loss, evaluate, spl
-from ramify.solvers.spl_equality import spl_equality
+from branchwise.solvers.spl import dual_of_loss, evaluate, spl
+from branchwise.solvers.spl_equality import spl_equality
 
 from .. import oracles
 from .test_spl import problem, random_weights

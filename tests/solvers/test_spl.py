@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
-from ramify.graph import laplacian
-from ramify.neighbors import neighbor_edges
-from ramify.solvers.spl import (
+from branchwise.graph import laplacian
+from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
     maximise_edgewise,

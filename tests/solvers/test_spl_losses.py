@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg, optimize
 
-from ramify.graph.inverse import dense_inverse
-from ramify.solvers.spl import (
+from branchwise.graph.inverse import dense_inverse
+from branchwise.solvers.spl import (
     SPLProblem,
     dual_of_loss,
     edge_violation,
@@ -21,9 +21,9 @@ from ramify.solvers.spl import (
     squared_distances,
     without_zero_distances,
 )
-from ramify.solvers.spl_equality import newton_step, self_concordant_gap, spl_equality
-from ramify.solvers.spl_paths import Path, choose_path, solve_spl, spl_bytes
-from ramify.solvers.spl_sketch import spl_sketch
+from branchwise.solvers.spl_equality import newton_step, self_concordant_gap, spl_equality
+from branchwise.solvers.spl_paths import Path, choose_path, solve_spl, spl_bytes
+from branchwise.solvers.spl_sketch import spl_sketch
 
 from .. import oracles
 from ..conftest import branching

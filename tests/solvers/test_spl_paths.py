@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import ramify.graph.dissection
-import ramify.solvers.spl
-import ramify.solvers.spl_paths
-from ramify.graph.inverse import plan_elimination, selected_inverse
-from ramify.linalg import kernel_pca
-from ramify.neighbors import neighbor_edges
-from ramify.solvers.spl import (
+import branchwise.graph.inverse
+import branchwise.solvers.spl
+import branchwise.solvers.spl_paths
+from branchwise.graph.inverse import plan_elimination, selected_inverse
+from branchwise.linalg import kernel_pca
+from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
     optimality_gap,
@@ -19,7 +19,7 @@ from ramify.solvers.spl import (
     spl,
     squared_distances,
 )
-from ramify.solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
+from branchwise.solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
 
 from .. import oracles
 from ..conftest import branching
@@ -56,7 +56,7 @@ def test_sparse_evaluation_is_the_dense_one(n, k, gamma, slack, seed):
     p = problem(n=n, k=k, gamma=gamma, slack=slack, seed=seed)
     s = random_weights(p, np.random.default_rng(seed))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ramify.graph.dissection, "LEAF", 4)
+        patch.setattr(branchwise.graph.inverse, "LEAF", 4)
         invert = invert_sparsely(p)
     sparse, dense = evaluate(p, s, invert), evaluate(p, s)
     assert_same_state(sparse, dense)
@@ -90,7 +90,7 @@ def test_projection_of_many_features_needs_few_columns(limit, rng, monkeypatch):
     p = scaled(branching(100, 60))
     s = random_weights(p, rng)
     full = evaluate(p, s)
-    monkeypatch.setattr(ramify.solvers.spl, limit, 50)
+    monkeypatch.setattr(branchwise.solvers.spl, limit, 50)
     few = evaluate(p, s)
     assert few.captured == pytest.approx(full.captured, rel=1e-10)
     np.testing.assert_allclose(few.W, oracles.align(few.W, full.W), atol=1e-7)
@@ -101,8 +101,8 @@ def test_automatic_choice_goes_by_size_and_entanglement(monkeypatch):
     small, large = scaled(surface(300)), scaled(surface(900))
     assert choose_path(small) == Path("exact", None)
     assert choose_path(large).name == "sparse"
-    monkeypatch.setattr(ramify.solvers.spl_paths, "MAX_FLOPS", 1e3)
-    monkeypatch.setattr(ramify.solvers.spl_paths, "MAX_FLOPS_PER_SAMPLE", 1.0)
+    monkeypatch.setattr(branchwise.solvers.spl_paths, "MAX_FLOPS", 1e3)
+    monkeypatch.setattr(branchwise.solvers.spl_paths, "MAX_FLOPS_PER_SAMPLE", 1.0)
     assert choose_path(small).name == "exact"
     assert choose_path(large) == Path("sketch", None)
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy import optimize
 from scipy.spatial import procrustes
 
-from ramify.neighbors import neighbor_edges
-from ramify.solvers.spl import (
+from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
     gap_scale,
@@ -15,7 +15,7 @@ from ramify.solvers.spl import (
     squared_distances,
     start,
 )
-from ramify.solvers.spl_sketch import MIN_TOL, ascend, renumber, spl_sketch
+from branchwise.solvers.spl_sketch import MIN_TOL, ascend, renumber, spl_sketch
 
 from .. import oracles
 from ..conftest import branching

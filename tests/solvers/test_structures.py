@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.rows import CentredRows
-from ramify.solvers import assignments
-from ramify.solvers.ddrtree import ddrtree
-from ramify.solvers.drtree import drtree
-from ramify.solvers.pca import principal_axes
-from ramify.structures import FixedGraph, Forest, Graph, as_structure
+from branchwise.data.centering import CentredRows
+from branchwise.solvers import assignments
+from branchwise.solvers.ddrtree import ddrtree
+from branchwise.solvers.drtree import drtree
+from branchwise.solvers.pca import principal_axes
+from branchwise.structures import FixedGraph, Forest, Graph, as_structure
 
 from .. import oracles
 from ..conftest import branching

@@ -12,8 +12,8 @@ from scipy.sparse.csgraph import connected_components, shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.datasets import make_blobs
 
-from ramify.graph import adjacency, laplacian
-from ramify.structures import (
+from branchwise.graph import adjacency, laplacian
+from branchwise.structures import (
     NAMES,
     Curve,
     FixedGraph,
@@ -27,8 +27,8 @@ from ramify.structures import (
     in_order,
     prepare,
 )
-from ramify.structures.sparse import CycleSearch, longest_path
-from ramify.structures.trees import count_groups
+from branchwise.structures.sparse import CycleSearch, longest_path
+from branchwise.structures.trees import count_groups
 
 from .. import oracles
 from ..conftest import branching

@@ -3,7 +3,7 @@
 import networkx as nx
 import numpy as np
 
-from ramify.trajectory import Trajectory
+from branchwise.trajectory import Trajectory
 
 from ..graph.test_placement import with_points
 

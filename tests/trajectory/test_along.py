@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from ramify.trajectory import Trajectory
-from ramify.trajectory.association import (
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.association import (
     associated_features,
     branch_differences,
     branch_markers,
 )
-from ramify.trajectory.summaries import branch_table
-from ramify.trajectory.trends import pseudotimes, tree_trends
+from branchwise.trajectory.summaries import branch_table
+from branchwise.trajectory.trends import pseudotimes, tree_trends
 
 pd = pytest.importorskip("pandas")
 

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse, stats
 
-from ramify.graph.placement import Placement
-from ramify.trajectory.association import (
+from branchwise.graph.placement import Placement
+from branchwise.trajectory.association import (
     associated_features,
     branch_differences,
     branch_markers,
@@ -248,7 +248,7 @@ def test_results_do_not_depend_on_the_size_of_blocks(monkeypatch):
     values = np.random.default_rng(0).standard_normal((70, 9))
     values[3, 4] = np.nan
     whole = associated_features(placed, start, values)
-    monkeypatch.setattr("ramify.trajectory.features.MAX_BLOCK", 140)
+    monkeypatch.setattr("branchwise.trajectory.checks.MAX_BLOCK", 140)
     pd.testing.assert_frame_equal(associated_features(placed, start, values), whole, rtol=1e-10)
 
 

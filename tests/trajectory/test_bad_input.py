@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 from ..conftest import branching
 

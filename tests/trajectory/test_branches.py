@@ -2,8 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph import adjacency
-from ramify.trajectory import Trajectory
+from branchwise.graph import adjacency
+from branchwise.trajectory import Trajectory
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12))

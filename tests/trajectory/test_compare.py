@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph import adjacency
-from ramify.trajectory import Trajectory
-from ramify.trajectory.compare import compare, outline
-from ramify.trajectory.pruning import nearest_forks_joined
+from branchwise.graph import adjacency
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.compare import compare, outline
+from branchwise.trajectory.pruning import nearest_forks_joined
 
 pytest.importorskip("pandas")
 

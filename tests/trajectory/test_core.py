@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.stats import ortho_group
 
-from ramify.trajectory import Trajectory
+from branchwise.trajectory import Trajectory
 
 from ..graph.test_nearest_edge import all_edges
 from .drawn import drawn, same_partition, slow_distances, slow_segments, slow_times, trajectory

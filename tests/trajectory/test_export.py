@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.graph import adjacency
-from ramify.trajectory import Trajectory
+from branchwise.graph import adjacency
+from branchwise.trajectory import Trajectory
 
 STAR = [[0, 1], [0, 2], [0, 3]]
 PLACES = np.array([[0.0, 0.0], [-3.0, 0.0], [4.0, 0.0], [0.0, 1.5]])

@@ -6,10 +6,10 @@ import pytest
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from ramify import SPL, DDRTree, DRTree
-from ramify.datasets import make_tree
-from ramify.structures import Curve, Forest, Ring, SparseGraph
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise import SPL, DDRTree, DRTree
+from branchwise.datasets import make_tree
+from branchwise.structures import Curve, Forest, Ring, SparseGraph
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 from ..conftest import branching
 from ..graph.test_nearest_edge import all_edges

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from ramify.trajectory import Trajectory
+from branchwise.trajectory import Trajectory
 
 FORK = ([[0, 1], [1, 2], [1, 3]], np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 0.0], [2.0, 3.0]]))
 
@@ -71,7 +71,7 @@ def test_only_a_table_and_plain_text():
 
 def test_names_are_escaped(monkeypatch):
     hostile = "<script>alert('&')</script>"
-    monkeypatch.setattr("ramify.trajectory.shown.listed", lambda names: hostile)
+    monkeypatch.setattr("branchwise.trajectory._repr.listed", lambda names: hostile)
     found = Trajectory(*FORK)
     assert "<script" not in found._repr_html_()
     assert facts(found)["root"] == hostile

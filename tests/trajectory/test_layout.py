@@ -5,14 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.trajectory import Trajectory
-from ramify.trajectory.layout import (
-    REACH,
-    graph_in_space,
-    spread,
-    stepwise_graph,
-    tree_layout,
-)
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.layout import REACH, graph_in_space, spread, stepwise_graph, tree_layout
 
 from .drawn import trajectory
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from ramify import DDRTree
-from ramify.trajectory import Trajectory
+from branchwise import DDRTree
+from branchwise.trajectory import Trajectory
 
 from ..conftest import branching
 from ..graph.test_nearest_edge import all_edges

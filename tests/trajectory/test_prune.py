@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.trajectory import Trajectory, learn_trajectory
+from branchwise.trajectory import Trajectory, learn_trajectory
 
 from .drawn import drawn, slow_times, trajectory
 from .test_core import forests, graphs, in_general_position, trees

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.trajectory import Trajectory
-from ramify.trajectory.wilson import wilson_interval
+from branchwise.trajectory import Trajectory
+from branchwise.trajectory.summaries import wilson_interval
 
 from .drawn import same_partition, slow_segments, slow_times, trajectory
 from .test_core import forests, graphs, in_general_position

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from ramify.trajectory.summaries import branch_table
-from ramify.trajectory.wilson import wilson_interval
+from branchwise.trajectory.summaries import branch_table, wilson_interval
 
 from .trees import forked, path
 

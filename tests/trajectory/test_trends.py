@@ -5,16 +5,17 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from scipy.interpolate import make_smoothing_spline
 
-from ramify.graph.placement import Placement
-from ramify.trajectory.smoother import (
+from branchwise.graph.placement import Placement
+from branchwise.trajectory.trends import (
     MIN_INTERVALS,
     diagonalise,
     hat_values,
+    penalties,
     place_knots,
     roughness,
     straight_and_bent,
+    tree_trends,
 )
-from ramify.trajectory.trends import penalties, tree_trends
 
 from .trees import forked, path, times
 

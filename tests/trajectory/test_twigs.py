@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ramify.trajectory.twigs import rank_twigs
+from branchwise.trajectory.branches import rank_twigs
 
 
 def by_hand(edges, weights, n_nodes, keep):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ramify.graph.placement import Placement
+from branchwise.graph.placement import Placement
 
 
 def forked(n_samples, seed=0, share=(0.4, 0.35, 0.25)):

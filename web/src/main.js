@@ -12,14 +12,14 @@ async function start() {
     return;
   }
   try {
-    const state = await decode(document.getElementById("ramify-data").textContent.trim());
+    const state = await decode(document.getElementById("branchwise-data").textContent.trim());
     const app = new App(state);
     buildPage(app, root);
     // For whoever scripts the page, and for its tests.
-    window.ramify = app;
+    window.branchwise = app;
     document.documentElement.dataset.ready = "true";
   } catch (error) {
-    fail(root, `This page cannot be shown (${error.message}); make it again with ramify report.`);
+    fail(root, `This page cannot be shown (${error.message}); make it again with branchwise report.`);
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The branches of a rooted graph: the twin of ramify.trajectory.branches and of what Trajectory
+ * The branches of a rooted graph: the twin of branchwise.trajectory.branches and of what Trajectory
  * knows after `rooted(node=…)`.
  *
  * @typedef {object} Graph  state.graph of the page.

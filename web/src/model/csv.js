@@ -1,5 +1,5 @@
 /**
- * Tables of text: the twin of ramify.io.text_tables and of the numbers of ramify.io.frames.
+ * Tables of text: the twin of branchwise.io.text and of the numbers of branchwise.io.frames.
  *
  * @typedef {object} Table
  * @property {string[] | null} names  Of the columns; null for rows of numbers without a header.

@@ -1,5 +1,5 @@
 /**
- * Graphs with lengths, and points on their edges: the twin of ramify.graph.placement.
+ * Graphs with lengths, and points on their edges: the twin of branchwise.graph.placement.
  *
  * Edges are a flat Int32Array, two nodes each. Two nodes may have several edges between them, and
  * an edge may lead from a node back to itself; a node without neighbours has such a loop, of
@@ -301,7 +301,7 @@ export function connectedParts(edges, nNodes) {
 }
 
 /**
- * The nearest place on any edge: the twin of ramify.graph.nearest_edge.
+ * The nearest place on any edge: the twin of branchwise.graph.nearest_edge.
  *
  * For the edge from a to b and a point p it is a + t·(b − a) with t = (p − a)ᵀ(b − a)/‖b − a‖², at
  * least 0 and at most 1. Of several edges at the same distance it is the first, by `rank` if

@@ -1,7 +1,7 @@
 /**
  * Places for drawing a rooted tree: time along it, branches side by side.
  *
- * The twin of ramify.trajectory.layout.
+ * The twin of branchwise.trajectory.layout.
  *
  * @typedef {object} Arms  Arm b is branch b or its first half; second halves come last.
  * @property {Int32Array} branch

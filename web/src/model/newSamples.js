@@ -1,5 +1,5 @@
 /**
- * New samples from a table of text: columns by name, as ramify.preparation.given finds them.
+ * New samples from a table of text: columns by name, as branchwise.preprocessing.columns finds them.
  *
  * @typedef {object} NewSamples
  * @property {string[]} ids

@@ -1,5 +1,5 @@
 /**
- * The fitted steps of a preparation, repeated on a row: the twin of ramify.preparation.
+ * The fitted steps of a preparation, repeated on a row: the twin of branchwise.preprocessing.
  *
  * All operations but the logarithm are those of Python in the same order, so that a row becomes
  * the same to the last bit.

@@ -12,7 +12,7 @@ export function placingPanel(app) {
   const { model } = app.state;
   if (!model || model.reason) {
     const reason =
-      model?.reason ?? "This page holds no model; place new samples with ramify transform.";
+      model?.reason ?? "This page holds no model; place new samples with branchwise transform.";
     return h("div", { class: "panel" }, h("p", {}, reason));
   }
   const wanted = [...model.features, ...model.covariates];
@@ -50,7 +50,7 @@ export function placingPanel(app) {
     const [given] = files;
     if (!given) return;
     if (given.size > MOST_BYTES) {
-      problem.textContent = `${given.name} has ${Math.round(given.size / 1e6)} MB; for tables above 50 MB use ramify transform.`;
+      problem.textContent = `${given.name} has ${Math.round(given.size / 1e6)} MB; for tables above 50 MB use branchwise transform.`;
       return;
     }
     area.value = await given.text();
@@ -190,7 +190,7 @@ function card(app, row) {
   );
 }
 
-/** The columns of `ramify transform`. */
+/** The columns of `branchwise transform`. */
 export function placedCsv(app) {
   const rows = app.placesOfAdded();
   const names = [

@@ -61,7 +61,7 @@ export function fileName(text) {
     .normalize("NFKD")
     .replace(/[^A-Za-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  return plain.slice(0, 60).toLowerCase() || "ramify";
+  return plain.slice(0, 60).toLowerCase() || "branchwise";
 }
 
 /** About n round numbers from low to high. */

@@ -1,0 +1,101 @@
+"""`branchwise reproduce`: the paper's table and figures, beside the printed ones."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from branchwise._compat import import_extra
+from branchwise.cli.console import Console, Failure, Usage
+
+from .experiments.cells import FOLDER
+from .experiments.methods import chosen_methods
+from .experiments.report import EXPERIMENTS, left_over, reproduce
+from .experiments.settings import Advance, Outcome, Settings, data_folder
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Run the experiments, and say which claims hold."""
+    settings = Settings(
+        out=options.out,
+        data_dir=options.data_dir,
+        quick=options.quick,
+        datasets=tuple(options.datasets),
+        methods=tuple(options.methods),
+        images=not options.no_images,
+        n_processes=options.processes,
+        fresh=options.fresh,
+        note=console.note,
+        bar=progress_bar,
+    )
+    names = list(EXPERIMENTS) if options.experiment == "all" else [options.experiment]
+    check(settings)
+    try:
+        names = left_over(names, settings)
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    console.interrupted = (
+        "interrupted; the same command goes on from here, with what has been computed."
+    )
+    outcomes = reproduce(names, settings)
+    facts = {
+        outcome.name: {
+            "files": [str(options.out / name) for name in outcome.files],
+            "checks": [{**one._asdict(), "holds": one.passed} for one in outcome.checks],
+        }
+        for outcome in outcomes
+    }
+    console.result(facts, summary(outcomes, options.out))
+
+
+def check(settings: Settings) -> None:
+    """Say before the work begins what is wrong with the call."""
+    folder = data_folder(settings)
+    if folder is not None and not folder.is_dir():
+        raise Failure(f"{folder} is no folder of data sets; make it, or name another --data-dir.")
+    if settings.n_processes < 1:
+        raise Usage(f"--processes {settings.n_processes} must be at least 1.")
+    try:
+        chosen_methods(settings.methods)
+    except ValueError as error:
+        raise Usage(f"--methods: {error}") from error
+    out = settings.out
+    if out.exists() and not out.is_dir():
+        raise Failure(f"{out} is a file; choose another -o.")
+    if out.is_dir() and any(out.iterdir()) and not (out / FOLDER).is_dir():
+        raise Failure(f"{out} exists and is no result of branchwise reproduce; choose another -o.")
+
+
+@contextmanager
+def progress_bar(total: int, name: str) -> Iterator[Advance]:
+    """One bar for an experiment, if somebody is looking."""
+    if not sys.stderr.isatty():
+        yield lambda label: None
+        return
+    tqdm: Any = import_extra("tqdm", "the progress bar", "cli").tqdm
+    with tqdm(total=total, desc=name, unit="cell", file=sys.stderr, leave=False) as bar:
+
+        def advance(label: str) -> None:
+            bar.set_postfix_str(label, refresh=False)
+            bar.update()
+
+        yield advance
+
+
+def summary(outcomes: list[Outcome], out: Path) -> str:
+    """What was found, for the screen."""
+    lines = []
+    for outcome in outcomes:
+        holding = sum(one.passed for one in outcome.checks)
+        told = f"{holding} of {len(outcome.checks)} claims hold" if outcome.checks else "no claims"
+        lines.append(f"{outcome.name:<12} {told}: {', '.join(outcome.files)}")
+        lines += [
+            f"{'':<12} falls short: {one.claim}; {one.value:.5g}, wanted {one.relation} "
+            f"{one.bound:.5g}"
+            for one in outcome.checks
+            if not one.passed
+        ]
+    lines.append(f"written to {out}; read {out / 'report.md'}")
+    return "\n".join(lines)

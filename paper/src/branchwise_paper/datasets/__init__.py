@@ -1,0 +1,46 @@
+"""The data sets of the paper: `fetch`, and one call for each (`fetch_iris`, …), from files or OpenML."""
+
+from .dataset import Dataset, DatasetNotFound
+from .faces import Faces, make_faces
+from .paper import (
+    fetch_cmu_pie,
+    fetch_coil20,
+    fetch_faces,
+    fetch_iris,
+    fetch_isolet,
+    fetch_letter,
+    fetch_metabric,
+    fetch_pendigits,
+    fetch_satimage,
+    fetch_segment,
+    fetch_teapot,
+    fetch_toy,
+    fetch_usps,
+    fetch_usps_ones,
+    fetch_vehicle,
+)
+from .real import fetch, found_datasets
+
+__all__ = [
+    "Dataset",
+    "DatasetNotFound",
+    "Faces",
+    "fetch",
+    "fetch_cmu_pie",
+    "fetch_coil20",
+    "fetch_faces",
+    "fetch_iris",
+    "fetch_isolet",
+    "fetch_letter",
+    "fetch_metabric",
+    "fetch_pendigits",
+    "fetch_satimage",
+    "fetch_segment",
+    "fetch_teapot",
+    "fetch_toy",
+    "fetch_usps",
+    "fetch_usps_ones",
+    "fetch_vehicle",
+    "found_datasets",
+    "make_faces",
+]

@@ -1,0 +1,228 @@
+"""Pictures of images at their places in an embedding."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
+
+from branchwise._typing import Floats, Ints
+
+from ..datasets import Dataset
+
+TEAPOT = (76, 101)  # height and width of a frame
+
+TEAPOT_PIXELS = 3 * 76 * 101  # of three colours
+
+
+def of_size(data: Dataset, n_pixels: int) -> Floats:
+    """The images of a set, once they are known to have the size in which they are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.datasets import Dataset
+    >>> from branchwise_paper.experiments._images import of_size
+    >>> ones = Dataset("ones", "Ones", np.zeros((2, 9)), None, 2, "real", "", {})
+    >>> of_size(ones, 9).shape
+    (2, 9)
+    """
+    if data.X.shape[1] != n_pixels:
+        raise ValueError(
+            f"{data.title} has images of {data.X.shape[1]} values, but they must have {n_pixels}; "
+            "store them in the size of the originals."
+        )
+    return data.X
+
+
+def spaced(places: Floats, width: float, height: float) -> Ints:
+    """Places, in their order, that keep a box of that size free of the ones taken before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import spaced
+    >>> spaced(np.array([[0.0, 0.0], [0.4, 0.0], [1.0, 0.0], [0.4, 2.0]]), 0.5, 1.0)
+    array([0, 2, 3])
+    """
+    taken: list[int] = []
+    for i, (x, y) in enumerate(places):
+        away = np.abs(places[taken] - (x, y)) >= (width, height)
+        if away.any(axis=1).all():
+            taken.append(i)
+    return np.array(taken, dtype=np.intp)
+
+
+def in_view(ax: Any, points: Floats) -> Floats:
+    """Points of two or three dimensions as they are seen: in the plane of the picture."""
+    if points.shape[1] == 2:
+        return points
+    seen = np.column_stack([points, np.ones(len(points))]) @ np.asarray(ax.get_proj()).T
+    return seen[:, :2] / seen[:, 3:]
+
+
+def draw_images(
+    ax: Any,
+    points: Floats,
+    images: Any,
+    *,
+    zoom: float,
+    away_from: Floats | None = None,
+    colors: Any = None,
+) -> None:
+    """Draw images at points, or beside them and tied to them by a line.
+
+    Parameters
+    ----------
+    ax : Axes, of two or three dimensions
+        Their limits and their view have to be final.
+    points : array of shape (n_images, 2) or (n_images, 3)
+    images : sequence of arrays of shape (height, width, 3) or (height, width, 4)
+        All of the same size.
+    zoom : float
+        Points of typography per pixel.
+    away_from : array of shape (n_points, n_components) or None, default=None
+        Points that no image should cover, if possible; None: every image is at its point.
+    colors : sequence of n_images colours or None, default=None
+        Of the frames; None: no frames.
+    """
+    seen = in_view(ax, points)
+    push = np.zeros_like(seen)
+    if away_from is not None:
+        ax.figure.canvas.draw()  # a layout engine decides only now where the Axes are
+        seen = in_view(ax, points)
+        unit = 72 / ax.figure.dpi
+        here = unit * ax.transData.transform(seen)
+        others = unit * ax.transData.transform(in_view(ax, away_from))
+        height, width = images[0].shape[:2]
+        size = zoom * width + 6, zoom * height + 6
+        frame = None  # of three dimensions: there is room outside the box, too
+        if points.shape[1] == 2:
+            frame = unit * np.asarray(ax.bbox.extents).reshape(2, 2)
+        push = beside(here, others, *size, within=frame) - here
+    for k, (place, offset, image) in enumerate(zip(seen, push, images, strict=True)):
+        box = AnnotationBbox(
+            OffsetImage(image, zoom=zoom),
+            tuple(place),
+            xybox=tuple(offset),
+            boxcoords="offset points",
+            frameon=colors is not None,
+            pad=0.12,
+            bboxprops=None if colors is None else {"edgecolor": colors[k], "linewidth": 1.4},
+            arrowprops={"arrowstyle": "-", "color": "0.4", "linewidth": 0.6}
+            if offset.any()
+            else None,
+        )
+        box.set_in_layout(False)
+        ax.add_artist(box)
+
+
+def beside(
+    places: Floats, others: Floats, width: float, height: float, *, within: Floats | None = None
+) -> Floats:
+    """Middles of boxes near places, such that none covers another or one of some points.
+
+    Boxes start outwards of their places and move, a little at a time, away from what they cover;
+    after 400 rounds they stay where they are. ``within`` are two opposite corners of a frame that
+    they do not leave.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import beside
+    >>> places = np.array([[0.0, 0.0], [1.0, 0.0]])
+    >>> moved = beside(places, places, 4.0, 4.0)
+    >>> bool(np.abs(moved[0] - moved[1]).max() >= 3.99)
+    True
+    """
+    size = np.array([width, height])
+    middle = (others.min(axis=0) + others.max(axis=0)) / 2
+    outwards = places - middle
+    outwards /= np.maximum(np.linalg.norm(outwards, axis=1, keepdims=True), 1e-9)
+    low, high = (-np.inf, np.inf) if within is None else within + [[0.5], [-0.5]] * size
+    boxes = np.clip(places + outwards * size, low, high)
+    for _ in range(400):
+        moved = np.zeros_like(boxes)
+        for k, box in enumerate(boxes):
+            gap = box - np.delete(boxes, k, axis=0)
+            deep = (size - np.abs(gap)).min(axis=1)
+            for i in np.flatnonzero(deep > 1e-3):
+                axis = int(np.argmin(size - np.abs(gap[i])))
+                moved[k, axis] += 0.5 * deep[i] * (1 if gap[i, axis] >= 0 else -1)
+            covered = (np.abs(others - box) < size / 2).all(axis=1)
+            if covered.any():
+                away = box - others[covered].mean(axis=0) + 0.5 * outwards[k]
+                moved[k] += 2 * away / max(float(np.linalg.norm(away)), 1e-9)
+        if not moved.any():
+            break
+        boxes = np.clip(boxes + moved, low, high)
+    return boxes
+
+
+def rgb(rows: Floats, height: int, width: int) -> Floats:
+    """Images of three colours from rows in the order of columns, rows, colours (as Matlab's).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import rgb
+    >>> rgb(np.arange(12.0)[None] / 12, 1, 4).shape
+    (1, 1, 4, 3)
+    """
+    return np.clip(rows.reshape(len(rows), 3, width, height).transpose(0, 3, 2, 1), 0.0, 1.0)
+
+
+def pixels(X: Floats) -> Floats:
+    """Pixels from 0 to 1, whatever unit they came in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import pixels
+    >>> pixels(np.array([[0.0, 51.0, 255.0]]))
+    array([[0. , 0.2, 1. ]])
+    """
+    low, high = float(X.min()), float(X.max())
+    return (X - low) / ((high - low) or 1.0)
+
+
+def standardised(X: Floats) -> Floats:
+    """Features of mean zero and standard deviation one; constant ones are zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import standardised
+    >>> standardised(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+
+
+def image_kernel(X: Floats) -> Floats:
+    """The paper's kernel of images, exp(−‖y_i − y_j‖²/D), of standardised features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise_paper.experiments._images import image_kernel
+    >>> image_kernel(np.array([[1.0, 5.0], [3.0, 5.0]])).round(3)
+    array([[1.   , 0.135],
+           [0.135, 1.   ]])
+    """
+    Y = standardised(X)
+    size = np.einsum("ij,ij->i", Y, Y)
+    squared = np.maximum(size[:, None] + size - 2 * Y @ Y.T, 0.0)
+    squared = (squared + squared.T) / 2
+    np.fill_diagonal(squared, 0.0)
+    kernel: Floats = np.exp(-squared / X.shape[1])
+    return kernel
+
+
+def rotation(data: Dataset) -> Floats:
+    """The order of the frames, as the file has it or says it."""
+    for name in ("order", "angle", "t"):
+        if name in data.extras:
+            return np.asarray(data.extras[name], dtype=np.float64)
+    return np.arange(len(data.X), dtype=np.float64)

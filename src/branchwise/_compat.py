@@ -1,0 +1,136 @@
+"""The only home of private or version-dependent imports, and of the compiler."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from joblib import effective_n_jobs
+from numba import njit
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.metaestimators import _safe_split
+
+__all__ = [
+    "HasMethods",
+    "Interval",
+    "RealNotInt",
+    "StrOptions",
+    "effective_n_jobs",
+    "fitted_rows",
+    "import_extra",
+    "import_networkx",
+    "import_pandas",
+    "inlined",
+    "kernel",
+    "output_container",
+    "pandas_of",
+    "rows_of",
+    "validate_parameter_constraints",
+]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a loop nest over arrays and scalars, free of the interpreter's lock.
+
+    The machine code is kept on disk for the next process, unless there is nowhere to write.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:
+        return njit(**options)(function)
+
+
+def inlined(function: Function) -> Function:
+    """A step of several kernels, copied into each of them.
+
+    The compiler leaves most calls between kernels as calls, which in an inner loop cost as much
+    as the step itself.
+    """
+    return njit(nogil=True, error_model="numpy", inline="always")(function)
+
+
+def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
+    """Some rows of X, of any type; if X holds a value for each pair of samples, against `train`."""
+    return _safe_split(estimator, X, None, rows, train)[0]
+
+
+def fitted_rows(search: Any) -> Any:
+    """The samples that a `NearestNeighbors` was fitted to."""
+    return search._fit_X
+
+
+def output_container(estimator: Any) -> str | None:
+    """What `set_output` was told, if anything."""
+    return getattr(estimator, "_sklearn_output_config", {}).get("transform")
+
+
+def import_extra(name: str, purpose: str, extra: str) -> Any:
+    """A library that not everyone needs: say how to get it rather than fail in the middle.
+
+    Examples
+    --------
+    >>> from branchwise._compat import import_extra
+    >>> import_extra("json", "a message", "trajectory").__name__
+    'json'
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"{purpose} needs {name}; run: pip install 'branchwise[{extra}]'"
+        ) from error
+
+
+def import_pandas() -> Any:
+    """Pandas, for tables of results.
+
+    Examples
+    --------
+    >>> from branchwise._compat import import_pandas
+    >>> import_pandas().__name__
+    'pandas'
+    """
+    return import_extra("pandas", "a table of results", "trajectory")
+
+
+def pandas_of(table: Any, parameter: str) -> Any:
+    """A table of polars as one of pandas; anything else as it is.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from branchwise._compat import pandas_of
+    >>> pandas_of(pl.DataFrame({"age": [40, 50]}), "X")["age"].tolist()
+    [40, 50]
+    """
+    if type(table).__module__.partition(".")[0] != "polars":
+        return table
+    name = type(table).__name__
+    if not hasattr(table, "to_pandas"):
+        raise TypeError(
+            f"{parameter} is a polars {name}, but its values are needed in memory here; pass "
+            f"{parameter}.collect()."
+        )
+    import_extra("pandas", f"a polars {name}", "trajectory")
+    import_extra("pyarrow", f"a polars {name}", "cli")
+    return table.to_pandas()
+
+
+def import_networkx() -> Any:
+    """Networkx, for graphs that other programs read.
+
+    Examples
+    --------
+    >>> from branchwise._compat import import_networkx
+    >>> import_networkx().__name__
+    'networkx'
+    """
+    return import_extra("networkx", "a graph for other programs", "trajectory")

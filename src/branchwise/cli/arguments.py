@@ -1,0 +1,611 @@
+"""The commands, their options and their help."""
+
+import argparse
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from .. import __version__
+from .console import Usage
+
+METHODS = ("ddrtree", "drtree", "spl")
+
+EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
+
+ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
+
+
+class Parameter(NamedTuple):
+    """A parameter of an estimator as an option."""
+
+    name: str
+    methods: tuple[str, ...]
+    help: str
+    metavar: str = "X"
+
+
+# As the estimators name them; a test holds this table against their signatures.
+PARAMETERS = (
+    Parameter("n_components", ALL, "dimensions of the embedding, or part of the variance", "D"),
+    Parameter("n_centers", DDRTREE, "nodes of the tree, 'auto', or 'none' for one per sample", "K"),
+    Parameter("lam", TREES, "weight of the tree: larger is shorter and smoother"),
+    Parameter("gamma", ("ddrtree", "spl"), "ddrtree: weight of the clusters; spl: noise precision"),
+    Parameter("sigma", DDRTREE, "width of the assignments, in squared units of the data"),
+    Parameter("assignment", DDRTREE, "soft or hard", "KIND"),
+    Parameter("structure", TREES, "tree, forest, ring, curve or graph", "NAME"),
+    Parameter("n_neighbors", SPL, "neighbours of each sample", "K"),
+    Parameter("C", SPL, "price of a slack; inf forbids it"),
+    Parameter("loss", SPL, "squared, absolute, hard or equality", "NAME"),
+    Parameter("scale", SPL, "factor before the prior, 'auto', or 'none' for 1"),
+    Parameter("solver", SPL, "auto, exact, sparse or sketch", "NAME"),
+    Parameter("kernel", ALL, "linear, rbf or precomputed; 'none' fits the samples", "NAME"),
+    Parameter("kernel_params", ALL, "as JSON: '{\"gamma\": 0.1}'", "JSON"),
+    Parameter("max_iter", ALL, "most iterations", "N"),
+    Parameter("tol", ALL, "when to stop"),
+    Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
+    Parameter("n_landmarks", ("drtree", "spl"), "rows to fit of data beyond memory", "N"),
+    Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
+    Parameter("checkpoint", DDRTREE, "file to write after every iteration, for --resume", "PATH"),
+)
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs as they are written, and room for long options."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(100, shutil.get_terminal_size().columns - 2)
+        super().__init__(prog, max_help_position=36, width=width)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that leaves it to `main` how a wrong call is told."""
+
+    def error(self, message: str) -> NoReturn:
+        """Complain in one sentence."""
+        raise Usage(f"{message}; see {self.prog} --help.")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `branchwise`.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import build_parser
+    >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out", "--n_components", "5"])
+    >>> options.method, options.n_components
+    ('ddrtree', 5)
+    """
+    parser = Parser(
+        prog="branchwise",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"branchwise {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    for name, add, call, help, description, examples in (
+        ("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
+        ("transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES),
+        ("report", add_report, "OUT", "an interactive page", REPORT, REPORT_EXAMPLES),
+        ("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
+        ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
+        ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
+        ("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
+        (
+            "reproduce",
+            add_reproduce,
+            "WHAT",
+            "the paper's table and figures",
+            REPRODUCE,
+            REPRODUCE_EXAMPLES,
+        ),
+        ("completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES),
+    ):
+        added = commands.add_parser(
+            name,
+            usage=" ".join(f"branchwise {name} {call} [options]".split()),
+            help=help,
+            description=description,
+            epilog=examples,
+            formatter_class=Help,
+            allow_abbrev=False,
+        )
+        add(added)
+        messages = added.add_argument_group("messages")
+        messages.add_argument("--json", action="store_true", help="print the result as JSON")
+        messages.add_argument("--debug", action="store_true", help="show the traceback of an error")
+    return parser
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise fit`."""
+    parser.add_argument("input", metavar="INPUT", help="table to read")
+    add_out(parser, "folder to write, made anew", required=True)
+    parser.add_argument("--method", choices=METHODS, default="ddrtree", help="default: %(default)s")
+    add_reading(parser)
+    add_preparation(parser)
+    add_root(parser)
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "--color",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to colour the picture by, one panel each; also pseudotime and branch",
+    )
+    results.add_argument("--format", choices=("csv", "parquet"), default="csv", help="of tables")
+    results.add_argument(
+        "--figure",
+        choices=("png", "svg", "both", "none"),
+        default="both",
+        help="picture to draw (default: %(default)s)",
+    )
+    results.add_argument(
+        "--no-report", dest="report", action="store_false", help="leave report.html out"
+    )
+    parameters = add_parameters(parser)
+    parameters.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on from the file --checkpoint, if it is there (ddrtree)",
+    )
+    add_scheduler(parser)
+
+
+def add_transform(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise transform`."""
+    parser.add_argument("model", metavar="MODEL", help="model file, or the folder of a fit")
+    parser.add_argument("new", metavar="NEW", help="table with the rows to place")
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", default="-", help=".csv, .tsv or .parquet (default: screen)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.add_argument(
+        "--id", metavar="COLUMN", help="column with the samples' names (default: as in the fit)"
+    )
+    parser.add_argument("--use-rep", metavar="KEY", help=argparse.SUPPRESS)
+    parser.add_argument("--layer", metavar="KEY", help=argparse.SUPPRESS)
+    add_scheduler(parser)
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise report`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--color",
+        metavar="COLUMN",
+        help="column to colour by at first; also pseudotime and branch (default: as in the fit)",
+    )
+    add_features(
+        parser, "columns of numbers to have in the page besides the features that change most"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="of the page (default: name of the input)")
+    parser.add_argument("--root", metavar="ROOT", help="start at another root (see branchwise fit)")
+    add_root_at(parser)
+    parser.add_argument(
+        "-o", "--out", metavar="FILE", help="ending in .html (default: report.html in OUT)"
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise plot`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--kind",
+        choices=(
+            "embedding",
+            "layout",
+            "branches",
+            "adjacency",
+            "convergence",
+            "uncertainty",
+            "trends",
+            "heatmap",
+        ),
+        default="embedding",
+        metavar="KIND",
+        help="%(choices)s (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--color",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COLUMN",
+        help="columns to colour by, one panel each; also pseudotime and branch",
+    )
+    add_features(
+        parser, "features for trends and heatmap (default: those that change most along the tree)"
+    )
+    parser.add_argument(
+        "--root", metavar="ROOT", help="draw from another root (see branchwise fit)"
+    )
+    add_root_at(parser)
+    parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
+    parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
+    parser.add_argument(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help=".png, .svg or .pdf (default: KIND.png in OUT)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.add_argument("--dpi", type=int, default=150, help="default: %(default)s")
+
+
+def add_score(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise score`."""
+    parser.add_argument("result", metavar="OUT", help="folder of a fit")
+    parser.add_argument(
+        "--labels",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="COLUMN",
+        help="annotations to compare with: categories or numbers",
+    )
+
+
+def add_info(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise info`."""
+    parser.add_argument("path", metavar="MODEL|INPUT", help="model file, result folder or table")
+    add_reading(parser)
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise demo`."""
+    add_out(parser, "folder to write; an older demo is replaced", default="branchwise-demo")
+
+
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise reproduce`."""
+    parser.add_argument(
+        "experiment", metavar="WHAT", choices=(*EXPERIMENTS, "all"), help="%(choices)s"
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="OUT",
+        default=Path("branchwise-reproduction"),
+        help="folder to write or to go on in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder with NAME.npz (default: BRANCHWISE_DATA)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a look at it: few samples, few parameters"
+    )
+    for option, what in (
+        ("--datasets", "data sets, by the paper's names or those of files"),
+        ("--methods", "methods of table1 and synthetic, such as SPL,tSNE,UMAP"),
+    ):
+        parser.add_argument(
+            option,
+            type=names,
+            action="extend",
+            default=[],
+            metavar="A,B",
+            help=f"only these {what}",
+        )
+    parser.add_argument(
+        "--processes", type=int, default=2, metavar="N", help="at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--no-images", action="store_true", help="dots only, for images that may not be given away"
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute also what has been computed")
+
+
+def add_completion(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise completion`."""
+    parser.add_argument(
+        "shell", metavar="SHELL", choices=("bash", "zsh", "tcsh"), help="%(choices)s"
+    )
+
+
+def add_out(parser: argparse.ArgumentParser, help: str, **options: Any) -> None:
+    """Where a folder of results goes."""
+    text = help + (" (default: %(default)s)" if "default" in options else "")
+    parser.add_argument("-o", "--out", type=Path, metavar="OUT", help=text, **options)
+    parser.add_argument("--force", action="store_true", help="replace OUT if it is a result")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How to read a table."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--id", metavar="COLUMN", help="column with the samples' names")
+    group.add_argument(
+        "--exclude",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="columns that are no features; kept as annotations",
+    )
+    group.add_argument("--use-rep", metavar="KEY", help="of .h5ad and .zarr: matrix in obsm")
+    group.add_argument("--layer", metavar="KEY", help="of .h5ad and .zarr: layer in place of X")
+
+
+def add_preparation(parser: argparse.ArgumentParser) -> None:
+    """What is done to the features, in this order."""
+    group = parser.add_argument_group(
+        "preparation", "done in this order, and repeated by transform as it was"
+    )
+    group.add_argument(
+        "--impute",
+        choices=("median", "drop"),
+        help="missing values: medians of their columns, or drop the rows",
+    )
+    group.add_argument("--log1p", action="store_true", help="log(1 + x), for counts")
+    group.add_argument(
+        "--rank-normalize", action="store_true", help="normal scores of the ranks in each column"
+    )
+    group.add_argument(
+        "--adjust",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="AGE,SEX",
+        help="take out what a linear regression on these columns explains",
+    )
+    group.add_argument("--standardize", action="store_true", help="mean 0 and deviation 1")
+    group.add_argument("--pca", type=int, metavar="N", help="keep N principal components")
+
+
+def add_root(parser: argparse.ArgumentParser) -> None:
+    """Where time starts."""
+    group = parser.add_argument_group("trajectory")
+    group.add_argument(
+        "--root", metavar="ROOT", help="T1, node=12, sample=P007, COLUMN=LABEL, or auto"
+    )
+    add_root_at(group)
+    group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
+    group.add_argument(
+        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+    )
+
+
+def add_features(parser: argparse.ArgumentParser, text: str) -> None:
+    """Which features, by name."""
+    parser.add_argument(
+        "--feature", nargs="+", action="extend", default=[], metavar="NAME", help=text
+    )
+
+
+def add_root_at(parser: Any) -> None:
+    """Where a label may be the root."""
+    parser.add_argument(
+        "--root-at",
+        choices=("tip", "node"),
+        default="tip",
+        help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
+    )
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> Any:
+    """Parameters of the estimators, by their Python names."""
+    group = parser.add_argument_group("parameters of the method")
+    for name, methods, text, metavar in PARAMETERS:
+        only = "" if methods == ALL else f" ({', '.join(methods)})"
+        spellings = dict.fromkeys([f"--{name}", f"--{name.replace('_', '-')}"])
+        group.add_argument(
+            *spellings,
+            dest=name,
+            type=TYPES.get(name, literal),
+            default=argparse.SUPPRESS,
+            metavar=metavar,
+            help=f"{text.replace('%', '%%')}{only}",
+        )
+    return group
+
+
+def add_scheduler(parser: argparse.ArgumentParser) -> None:
+    """Where a table is worked on that does not fit into memory."""
+    group = parser.add_argument_group("tables beyond memory (zarr, .h5ad, Parquet or .npy)")
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="read and work chunk by chunk, with Dask: tcp://HOST:PORT of a cluster, local for "
+        "processes of this machine, or threads of this process",
+    )
+
+
+def names(text: str) -> list[str]:
+    """Names between commas, in quotation marks if they have commas themselves, as in a CSV file.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import names
+    >>> names("age, sex"), names('age,"dose, mg"')
+    (['age', 'sex'], ['age', 'dose, mg'])
+    """
+    [row] = csv.reader([text], skipinitialspace=True) if text else [[""]]
+    found = [name.strip() for name in row]
+    if not all(found):
+        raise argparse.ArgumentTypeError(f"{text!r} has an empty name between its commas")
+    return found
+
+
+def literal(text: str) -> Any:
+    """A number, nothing, or a word.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import literal
+    >>> [literal(text) for text in ("5", "1e-3", "none", "auto")]
+    [5, 0.001, None, 'auto']
+    """
+    if text.lower() == "none":
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def json_object(text: str) -> Any:
+    """An object in JSON."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise argparse.ArgumentTypeError(f'{text!r} must be an object such as {{"gamma": 0.1}}')
+    return found
+
+
+# How parameters are read whose values are neither numbers nor words.
+TYPES: dict[str, Callable[[str], Any]] = {"kernel_params": json_object, "checkpoint": str}
+
+DESCRIPTION = """\
+Learn a low-dimensional embedding together with the tree, or another graph, that the data lie on.
+
+  branchwise demo                               see it work on 569 real tumours
+  branchwise fit table.csv -o out --standardize from a table to embedding, tree, picture and model
+  branchwise transform out new.csv              place new rows on the same tree
+"""
+
+EPILOG = """\
+exit codes: 0 done, 1 the fit or the data failed, 2 wrong usage. Every command has --help with an
+example. Tables: CSV, TSV (also .gz), Parquet, NPY, NPZ, Matrix Market (10x folders), .h5ad, .zarr.
+"""
+
+FIT = """\
+Read a table, prepare it, learn an embedding and its graph, and write all results into one folder:
+embedding, centers, tree (with a root also pseudotime, branches and milestones) as tables, the
+model for `branchwise transform`, a picture, an interactive page (report.html), and run.json with
+versions, parameters, seed, input hash, times and objective.
+
+Numeric columns are features. All others are annotations: they are kept, can be coloured by, and can
+tell where the root is.
+"""
+
+FIT_EXAMPLES = """\
+examples:
+  branchwise fit patients.csv -o out --id patient --standardize --exclude outcome --color outcome
+  branchwise fit cohort.parquet -o out --rank-normalize --adjust age,sex --root stage=I --prune
+  branchwise fit cells.h5ad -o out --use-rep X_pca --n_components 5 --root cell_type=HSC
+  branchwise fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
+  branchwise fit atlas.zarr -o out --pca 50 --scheduler tcp://10.0.0.1:8786 --checkpoint atlas.fit
+
+The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
+or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
+comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
+defaults.
+
+With --scheduler the table is read chunk by chunk by the workers of Dask, which need the same path
+to it; drtree and spl are then fitted to landmarks. What needs all rows in one place (--impute,
+--rank-normalize, --adjust, --kernel) is for tables in memory.
+"""
+
+TRANSFORM = """\
+Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
+medians to covariates, is repeated as it was; columns are found by their names.
+"""
+
+TRANSFORM_EXAMPLES = """\
+examples:
+  branchwise transform out new.csv                    (to the screen, as CSV)
+  branchwise transform out/model.branchwise new.parquet -o placed.csv
+  branchwise transform out new.zarr -o placed.parquet --scheduler local
+"""
+
+REPORT = """\
+Write an interactive page of a result of `branchwise fit`: one HTML file that any browser opens, without
+a network or anything else. `branchwise fit` writes it, too; here it is made anew, with another root,
+colour or title, or with more features (these are read from the input of the fit, if it has not
+changed). The page holds the values that it shows: mail it only to those who may see them.
+"""
+
+REPORT_EXAMPLES = """\
+examples:
+  branchwise report out --root T2 --color pseudotime
+  branchwise report out --feature age --feature bmi -o cohort.html --title "The cohort of 2024"
+"""
+
+PLOT = """\
+Draw a result of `branchwise fit`: the embedding with its graph, the tree laid out flat, branches as a
+graph, the adjacency matrix, how the objective converged, or features along the tree (these are
+read from the input of the fit, if it has not changed).
+"""
+
+PLOT_EXAMPLES = """\
+examples:
+  branchwise plot out --color pseudotime
+  branchwise plot out --kind layout --root T2 -o layout.svg
+  branchwise plot out --kind trends --feature age --feature bmi
+"""
+
+SCORE = """\
+How well a result of `branchwise fit` agrees with labels that it has not seen: accuracy of the nearest
+neighbour, and with a root how branches and pseudotime agree with them.
+"""
+
+SCORE_EXAMPLES = """\
+example:
+  branchwise score out --labels diagnosis
+"""
+
+INFO = """\
+Describe a model file, a result folder, or a table before it is fitted: features, annotations,
+missing values.
+"""
+
+INFO_EXAMPLES = """\
+examples:
+  branchwise info patients.csv --id patient
+  branchwise info out/model.branchwise
+"""
+
+DEMO = """\
+Fit DDRTree to scikit-learn's breast-cancer table (569 real tumours, 30 measurements each, shipped
+with scikit-learn, no download), as `branchwise fit` would.
+"""
+
+DEMO_EXAMPLES = """\
+example:
+  branchwise demo -o branchwise-demo
+"""
+
+REPRODUCE = """\
+Make the table and the figures of the paper anew, from data sets in a folder or fetched by
+scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
+number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all
+experiments of the call.
+
+What has been computed stays in OUT/cells: a run that was stopped, or asks for more, goes on from
+there.
+"""
+
+REPRODUCE_EXAMPLES = """\
+examples:
+  branchwise reproduce all --data-dir data -o reproduction   (an hour; --quick: minutes)
+  branchwise reproduce table1 --datasets iris,usps --methods SPL,tSNE,PCA
+  branchwise reproduce synthetic --quick
+
+The folder of data (--data-dir, or the environment variable BRANCHWISE_DATA) holds NAME.npz files with
+X, labels y and, if they were scaled, Xs; any of them can be named for table1.
+"""
+
+COMPLETION = """\
+Print a script that lets the shell complete commands, options and file names.
+"""
+
+COMPLETION_EXAMPLES = """\
+examples:
+  branchwise completion bash > ~/.local/share/bash-completion/completions/branchwise
+  branchwise completion zsh > ~/.zfunc/_branchwise   (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+"""

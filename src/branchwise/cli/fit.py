@@ -1,0 +1,438 @@
+"""`branchwise fit`: from a table to a folder of results."""
+
+import argparse
+import platform
+import warnings
+from collections.abc import Collection, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import __version__, estimators
+from .._compat import import_pandas, validate_parameter_constraints
+from .._messages import listed
+from ..data.dask import is_lazy
+from ..data.table import Table, column, missing_by_column, missing_message
+from ..estimators.ddrtree_dask import MAX_FEATURES
+from ..io import file_hash, read_table
+from ..io.safety import check_path
+from ..persistence.checkpoints import Checkpoint
+from ..pipeline import Workflow, frame_of, learn_workflow
+from ..plotting import plot_embedding, plot_layout
+from ..preprocessing import Preparation
+from ..report.content import COMPUTED
+from ..report.facts import fitted_facts, graph_facts
+from ..trajectory import Trajectory
+from .arguments import PARAMETERS
+from .cluster import scheduler, showing_passes
+from .console import Console, Failure, Usage
+from .inputs import kept_rows
+from .pages import NO_PAGE, write_page
+from .pictures import colored_panels, default_colors, save_figure
+from .results import MODEL, REPORT, RUN, check_out, new_folder, write_frame, write_json
+from .roots import parse_node, parse_root
+
+CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
+
+# In the order in which they are done.
+STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
+
+AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Check everything that can be wrong before the work, do it, and tell what came out."""
+    estimator = make_estimator(options)
+    make_preparation(options), parse_root(options.root)
+    if options.end is not None and options.root is None:
+        raise Usage("--end needs a --root to start from; add one, or --root auto.")
+    check_scheduled(options)
+    check_out(options.out, force=options.force)
+    check_path(options.input)
+    # After the parent of the results was made, where it may be.
+    check_checkpoint(estimator, resume=options.resume, force=options.force)
+    console.stage("connect" if options.scheduler else "read")
+    is_kept = getattr(options, "checkpoint", None) is not None
+    remedy = "run the command again" + (
+        " with --resume"
+        if is_kept
+        else "; with --checkpoint PATH a fit of ddrtree could go on from its last iteration"
+    )
+    with scheduler(options.scheduler, console, remedy) as work:
+        console.stage("read")
+        with showing_passes(work)("read"):
+            table = read_table(options.input, lazy=work is not None, **reading_of(options))
+        facts = fit(table, options, console, work)
+    console.result(facts, describe(facts, options.out))
+
+
+def check_scheduled(options: argparse.Namespace) -> None:
+    """What cannot be done chunk by chunk, or gone on with."""
+    if options.resume and getattr(options, "checkpoint", None) is None:
+        raise Usage(
+            "--resume needs the file that an earlier fit has written; add --checkpoint PATH."
+        )
+    if options.scheduler is None:
+        return
+    for name in ("impute", "rank_normalize", "adjust", "kernel"):
+        if getattr(options, name, None):
+            raise Usage(
+                f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
+                f"--scheduler they are read chunk by chunk; leave one of the two out."
+            )
+
+
+def check_checkpoint(estimator: Any, *, resume: bool, force: bool) -> None:
+    """Say before anything is read that its file cannot be written, or would be lost."""
+    if getattr(estimator, "checkpoint", None) is None:
+        return
+    try:
+        checkpoint = Checkpoint.of(estimator, resume)
+    except ValueError as error:
+        raise Failure(f"--{error}") from error
+    if checkpoint is not None and checkpoint.path.exists() and not (resume or force):
+        raise Failure(
+            f"--checkpoint={str(checkpoint.path)!r} has the iterations of an earlier fit; go on "
+            "from them with --resume, replace them with --force, or choose another name."
+        )
+
+
+def check_n_features(table: Table, options: argparse.Namespace) -> None:
+    """Of a table that stays in its file, products of all pairs of features are summed."""
+    n_features = len(table.features)
+    if options.method == "ddrtree" and options.pca is None and n_features > MAX_FEATURES:
+        raise Failure(
+            f"{table.source} has {n_features:,} features, but --method ddrtree takes at most "
+            f"{MAX_FEATURES:,} with --scheduler; reduce them first, for instance with --pca 50."
+        )
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """How to read the table: what is adjusted for is no feature."""
+    return {
+        "id": options.id,
+        "exclude": list(dict.fromkeys([*options.exclude, *getattr(options, "adjust", [])])),
+        "use_rep": options.use_rep,
+        "layer": options.layer,
+    }
+
+
+def make_estimator(options: argparse.Namespace) -> Any:
+    """The estimator with the parameters that were given, checked before anything is read."""
+    given = {p.name: getattr(options, p.name) for p in PARAMETERS if hasattr(options, p.name)}
+    for name, methods, *_ in PARAMETERS:
+        if name in given and options.method not in methods:
+            raise Usage(
+                f"--{name} is a parameter of {' and '.join(methods)}, not of "
+                f"--method {options.method}; leave it out or choose another method."
+            )
+    given.setdefault("random_state", 0)
+    kind = getattr(estimators, CLASSES[options.method])
+    try:
+        validate_parameter_constraints(
+            kind._parameter_constraints, kind(**given).get_params(deep=False), kind.__name__
+        )
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    return kind(**given)
+
+
+def make_preparation(options: argparse.Namespace) -> Preparation:
+    """The preparation that was asked for."""
+    if options.pca is not None and options.pca < 1:
+        raise Usage(f"--pca {options.pca} must be at least 1.")
+    prepared = [name for name in STEPS if getattr(options, name)]
+    if prepared and getattr(options, "kernel", None) == "precomputed":
+        raise Usage(
+            f"--{prepared[0].replace('_', '-')} is for features, not for a kernel matrix; leave it "
+            "out, or --kernel precomputed."
+        )
+    return Preparation(
+        impute=options.impute,
+        log1p=options.log1p,
+        rank_normalize=options.rank_normalize,
+        adjust=list(dict.fromkeys(options.adjust)) or None,
+        standardize=options.standardize,
+        pca=options.pca,
+        random_state=getattr(options, "random_state", 0),
+    )
+
+
+def fit(
+    table: Table, options: argparse.Namespace, console: Console, work: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Fit a table and write all results into the folder; return what run.json says.
+
+    `work` is what `scheduler` says of Dask, if the table is read by it.
+    """
+    estimator, preparation = make_estimator(options), make_preparation(options)
+    if work is not None:
+        check_n_features(table, options)
+    with showing_passes(work)("read"):
+        check_missing(table, preparation)
+    missing = missing_by_column(table) if preparation.impute == "median" else {}
+    empty = [name for name, count in missing.items() if count == len(table.samples)]
+    if empty:
+        raise Failure(
+            f"--impute median needs a value in every column, but {table.source} has none in "
+            f"{listed(empty)}; leave such columns out with --exclude."
+        )
+    for name in options.color:
+        if name not in COMPUTED:
+            column(table, name)  # complains now rather than after the fit
+    console.stage("hash")
+    # One machine would read for hours what many share.
+    is_hashed = work is None and Path(options.input).exists()
+    digest = file_hash(options.input) if is_hashed else None
+    started = datetime.now(UTC)
+    with (
+        ExitStack() as passes,
+        console.progress(type(estimator).__name__, estimator.max_iter) as callback,
+    ):
+
+        def begin(stage: str) -> None:
+            passes.close()
+            passes.enter_context(showing_passes(work)(stage))
+            console.stage(stage)
+
+        made = learn_workflow(
+            table,
+            estimator.set_params(callback=callback),
+            preparation,
+            root=parse_root(
+                options.root, options.root_at, {*table.annotations.columns, *table.features}
+            ),
+            end=parse_node(options.end),
+            prune=options.prune,
+            resume=options.resume,
+            reading=reading_of(options),
+            on_stage=begin,
+        )
+    made.estimator.set_params(callback=None)
+    warn_of_other_roots(made.trajectory)
+    console.stage("write")
+    with new_folder(options.out, force=options.force) as folder:
+        tables, columns = tables_of(made, table, options.color)
+        files: dict[str, Any] = {name: f"{name}.{options.format}" for name in tables}
+        for name, frame in tables.items():
+            write_frame(frame, folder / files[name])
+        made.save(folder / MODEL)
+        files["model"] = MODEL
+        about = tables["embedding"][columns["annotations"]]
+        colors = options.color or default_colors(made.is_rooted, about)
+        if options.figure != "none":
+            endings = ("png", "svg") if options.figure == "both" else (options.figure,)
+            # One component gives no plane to draw in, but a tree.
+            draw = plot_embedding if len(columns["embedding"]) > 1 else plot_layout
+            figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
+            files["figure"] = [f"figure.{ending}" for ending in endings]
+            save_figure(figure, [folder / name for name in files["figure"]])
+        console.stage("report" if options.report else None)
+        facts = record(made, table, options) | told_by(console)
+        if work is not None:
+            chunks = list(table.X.chunks[0])
+            facts["scheduler"] = {**work, "chunks": len(chunks), "rows per chunk": max(chunks)}
+            facts["versions"]["dask"] = metadata.version("dask")
+        facts["started"] = started.isoformat(timespec="seconds")
+        facts["input"]["sha256"] = digest
+        facts["columns"], facts["files"] = columns, files
+        if options.report and add_report(folder, made, table, facts, about, colors[0]):
+            files["report"] = REPORT
+        console.stage(None)
+        facts |= told_by(console)
+        write_json(facts, folder / RUN)
+    return facts
+
+
+def add_report(
+    folder: Path, made: Workflow, table: Table, facts: dict[str, Any], about: Any, color: str
+) -> bool:
+    """Write the interactive page, if that can be done: a fit is never lost for it."""
+    given, notes = None, []
+    if is_lazy(table.X):
+        notes = ["Features are not in this page: the table was read chunk by chunk (--scheduler)."]
+    else:
+        given = kept_rows(table, about.index)
+    try:
+        write_page(folder / REPORT, made, facts, about, given, color=color, notes=notes)
+    except Exception as error:  # whatever it is, the results are there
+        warnings.warn(
+            f"{NO_PAGE} ({type(error).__name__}: {' '.join(str(error).split())})"
+            f"; all other results are complete, and branchwise report {facts['command']['out']} tries "
+            "again.",
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+def warn_of_other_roots(path: Trajectory) -> None:
+    """Say where time starts in parts of a forest that the given root is not in."""
+    starts = path.milestones_.query("is_root")
+    others = starts.index[~starts["node"].isin(path._wanted)].tolist()
+    if path._wanted and others:
+        warnings.warn(
+            f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
+            f"own times start at {listed(others)}.",
+            stacklevel=2,
+        )
+
+
+def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
+    """Missing values are named by column unless the user said what to do with them."""
+    missing = missing_by_column(table) if preparation.impute is None else {}
+    if missing:
+        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    if preparation.impute != "drop":
+        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
+        gaps = {name: count for name, count in gaps.items() if count}
+        remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
+        if gaps:
+            raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
+
+
+def tables_of(
+    made: Workflow, table: Table, colors: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    """The tables to write, and the columns of the first by kind."""
+    model, path, pandas = made.estimator, made.trajectory, import_pandas()
+    names = path.names_.tolist()
+    kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
+    embedding = frame_of(model, made.embedding, names)
+    annotations = {name: kept[name].to_numpy() for name in kept.columns}
+    for name in colors:
+        if name not in COMPUTED and name not in annotations:
+            annotations[name] = column(table, name).loc[names].to_numpy()
+    embedding.columns = [unused(name, annotations) for name in embedding.columns]
+    embedding.index.name = unused("sample", annotations)
+    kind_of = pandas.api.types.infer_dtype
+    columns = {
+        "annotations": list(annotations),
+        "text": [name for name, values in annotations.items() if kind_of(values) == "string"],
+        "embedding": list(embedding.columns),
+    }
+    samples = pandas.DataFrame(annotations, index=embedding.index).join(embedding)
+    nodes = getattr(model, "centers_", None)
+    graph = model.tree_ if nodes is not None else model.graph_
+    nodes = model.skeleton_ if nodes is None else nodes
+    is_own = nodes is model.embedding_ or len(model.embedding_) < len(names)
+    if not is_own and hasattr(model, "labels_"):
+        samples[unused("center", annotations)] = model.labels_
+    centers = pandas.DataFrame(nodes, columns=embedding.columns)
+    centers.index.name = "center"
+    edges = sparse.coo_array(sparse.triu(graph))
+    tree = pandas.DataFrame(
+        {
+            "source": edges.row,
+            "target": edges.col,
+            "length": np.linalg.norm(nodes[edges.row] - nodes[edges.col], axis=1),
+            "weight": edges.data,
+        }
+    ).set_index("source")
+    tables = {"embedding": samples, "centers": centers, "tree": tree}
+    if made.is_rooted:
+        tables |= {
+            "pseudotime": path.samples_,
+            "branches": path.branch_table_,
+            "milestones": path.milestones_,
+        }
+        if path._end is not None:
+            tables["pseudotime"] = path.samples_.assign(progress=path.progress_)
+    return tables, columns
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, with underscores after it if the table has a column of that name.
+
+    Examples
+    --------
+    >>> from branchwise.cli.fit import unused
+    >>> unused("center", ["sex"]), unused("center", ["center"])
+    ('center', 'center_')
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
+def record(made: Workflow, table: Table, options: argparse.Namespace) -> dict[str, Any]:
+    """What was done, with what, and what came of it."""
+    model, path, preparation = made.estimator, made.trajectory, made.preparation
+    given = model.get_params(deep=False)
+    kept = set(path.names_.tolist())
+    return {
+        "branchwise": __version__,
+        "command": {k: v if not isinstance(v, Path) else str(v) for k, v in vars(options).items()},
+        "versions": {
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in LIBRARIES},
+        },
+        "platform": platform.platform(),
+        "method": type(model).__name__,
+        "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose"}},
+        "fitted": fitted_facts(model),
+        "seed": given["random_state"],
+        "preparation": preparation.get_params(deep=False),
+        "input": {
+            "path": str(options.input),
+            "n_samples": len(table.samples),
+            "n_features": len(made.features),
+            "n_annotations": table.annotations.shape[1],
+            "dropped": [name for name in table.samples if name not in kept],
+        },
+        "n_components": int(model.embedding_.shape[1]),
+        "objective": float(model.objective_),
+        "n_iter": int(model.n_iter_),
+        "converged": bool(model.converged_),
+        "optimality_gap": getattr(model, "optimality_gap_", None),
+        "graph": graph_facts(path),
+        "root": options.root,
+    }
+
+
+def told_by(console: Console) -> dict[str, Any]:
+    """Warnings so far, and the seconds of each stage that has ended."""
+    return {
+        "warnings": list(console.messages),
+        "seconds": {name: round(value, 3) for name, value in console.seconds.items()},
+    }
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> from branchwise.cli.fit import counted
+    >>> counted(1, "fork"), counted(1200, "tip")
+    ('1 fork', '1,200 tips')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def describe(facts: dict[str, Any], out: Path) -> str:
+    """The same in a few lines for people."""
+    given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
+    steps = [name for name in STEPS if facts["preparation"].get(name)]
+    dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
+    ended = "converged" if facts["converged"] else "stopped"
+    files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
+    return (
+        f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
+        f"{counted(given['n_annotations'], 'annotation')}\n"
+        f"prepared   {', '.join(steps) if steps else 'as they are'}\n"
+        f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
+        f"{graph['length']:.4g} long in all\n"
+        f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
+        f"{counted(graph['forks'], 'fork')}\n"
+        f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
+        f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
+        f"written    {', '.join([*files, RUN])} in {out}/"
+    )

@@ -1,0 +1,104 @@
+"""`branchwise plot`: pictures of a result."""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from .._messages import listed
+from ..pipeline import Workflow
+from ..plotting import (
+    plot_adjacency,
+    plot_branch_graph,
+    plot_convergence,
+    plot_embedding,
+    plot_heatmap,
+    plot_layout,
+    plot_trends,
+    plot_uncertainty,
+)
+from ..report.content import COMPUTED
+from ..trajectory import Trajectory
+from .console import Console, Failure, Usage
+from .inputs import feature_values, input_table
+from .pictures import PANEL, colored_panels, save_figure
+from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
+from .roots import rooted
+
+# Features to draw when none are named: those that change most along the tree.
+LEAST_DPI, MOST_DPI = 10, 2400
+
+MOST_FEATURES = {"trends": 4, "heatmap": 30}
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Draw what is asked for into a file."""
+    result = read_result(options.result)
+    out = Path(options.out) if options.out else result.folder / f"{options.kind}.png"
+    check_file(out, PICTURE_ENDINGS, force=options.force or options.out is None)
+    if not LEAST_DPI <= options.dpi <= MOST_DPI:
+        raise Usage(f"--dpi {options.dpi} must be from {LEAST_DPI} to {MOST_DPI}.")
+    made = load_workflow(result.folder)
+    path = rooted(made, result, options.root, options.root_at)
+    for name in options.color:
+        if name not in {*COMPUTED, *result.samples.columns}:
+            raise Failure(
+                f"--color {name!r} is no column of {result.run['files']['embedding']}; it has "
+                f"{listed(result.samples.columns)}, and pseudotime and branch can be coloured by."
+            )
+    figure = draw(options, result, made, path)
+    save_figure(figure, [out], options.dpi)
+    console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
+
+
+def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory) -> Any:
+    """The figure of one kind."""
+    kind, samples = options.kind, result.samples
+    colors = options.color or ["pseudotime" if made.is_rooted or options.root else "branch"]
+    if kind == "embedding":
+        draw_one = partial(plot_embedding, dims=options.dims)
+        return colored_panels(draw_one, path, samples, colors, options.dims)
+    if kind == "layout":
+        return colored_panels(plot_layout, path, samples, colors)
+    if kind in {"trends", "heatmap"}:
+        return draw_features(options, result, made, path)
+    figure = Figure(figsize=PANEL, layout="constrained")
+    ax = figure.add_subplot()
+    if kind == "branches":
+        if len(options.color) > 1 or set(options.color) & set(COMPUTED):
+            raise Usage("--kind branches draws pies of one column of labels: --color COLUMN.")
+        labels = samples[options.color[0]].to_numpy() if options.color else None
+        plot_branch_graph(path, labels=labels, ax=ax)
+    elif kind == "adjacency":
+        nodes = getattr(made.estimator, "centers_", made.estimator.embedding_)
+        time = path.project(nodes)["pseudotime"]
+        plot_adjacency(made.estimator, order=time, order_name="pseudotime", ax=ax)
+    elif kind == "convergence":
+        plot_convergence(made.estimator, ax=ax)
+    else:
+        plot_uncertainty(made.estimator, ax=ax)
+    return figure
+
+
+def draw_features(
+    options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory
+) -> Any:
+    """Features along the tree: those that were named, or those that change most."""
+    table = input_table(result, made)
+    values, names = feature_values(table, made, options.feature)
+    if not options.feature:
+        tests = path.associated_features(values, feature_names=names)
+        names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]
+        values, names = feature_values(table, made, names)
+    width, height = PANEL
+    if options.kind == "heatmap":
+        figure = Figure(figsize=PANEL, layout="constrained")
+        plot_heatmap(path, values, feature_names=names, to=options.to, ax=figure.add_subplot())
+        return figure
+    figure = Figure(figsize=(width, 0.6 * height * len(names)), layout="constrained")
+    axes = figure.subplots(len(names), squeeze=False).ravel()
+    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
+        plot_trends(path, values[:, [k]], feature_names=[name], ax=ax)
+    return figure

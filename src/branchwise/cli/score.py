@@ -1,0 +1,80 @@
+"""`branchwise score`: a result against labels that it has not seen."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+from .._compat import import_pandas
+from .._messages import listed
+from ..metrics import loo_1nn
+from .console import Console, Failure
+from .results import Result, read_result, read_samples
+
+
+def run(options: argparse.Namespace, console: Console) -> None:
+    """Score each column of labels."""
+    result = read_result(options.result)
+    times = None
+    if "pseudotime" in result.run["files"]:
+        times = read_samples(result.folder / Path(result.run["files"]["pseudotime"]).name)
+    facts = {name: scores(result, times, name) for name in dict.fromkeys(options.labels)}
+    lines = [
+        f"{name}\n" + "\n".join(f"  {what:<32} {show(value)}" for what, value in found.items())
+        for name, found in facts.items()
+    ]
+    console.result(facts, "\n".join(lines))
+
+
+def scores(result: Result, times: Any, name: str) -> dict[str, Any]:
+    """Agreement of the embedding, and of branches and pseudotime, with one column."""
+    if name not in result.annotations:
+        raise Failure(
+            f"--labels {name!r} is no annotation of the result; these are "
+            f"{listed(result.annotations) or 'none'}; name other columns at the fit with --exclude "
+            "or --color."
+        )
+    labels = result.samples[name]
+    known = labels.notna().to_numpy()
+    if known.sum() < 2:
+        raise Failure(f"--labels {name!r} has {known.sum()} values; scores need at least 2.")
+    labels, embedding = labels[known], result.samples[result.components].to_numpy()[known]
+    found: dict[str, Any] = {"samples with a label": int(known.sum())}
+    types = import_pandas().api.types
+    is_number = types.is_numeric_dtype(labels) and not types.is_bool_dtype(labels)
+    # Numbers of a few kinds, 0 and 1 for instance, are classes as well.
+    if not is_number or labels.nunique() <= MOST_CLASSES:
+        classes = labels.astype(str).to_numpy()
+        share = np.unique(classes, return_counts=True)[1].max() / len(classes)
+        found["classes"] = len(np.unique(classes))
+        found["nearest neighbour's label right"] = float(loo_1nn(embedding, classes))
+        found["most frequent label right"] = float(share)
+        if times is not None:
+            branches = times["branch"].to_numpy()[known]
+            found["branch: adjusted Rand index"] = float(adjusted_rand_score(classes, branches))
+            found["branch: mutual information"] = float(
+                normalized_mutual_info_score(classes, branches)
+            )
+            found["branch: purity"] = purity(branches, classes)
+    if is_number and times is not None and labels.nunique() > 1:
+        time = times["pseudotime"].to_numpy()[known]
+        found["pseudotime: Spearman correlation"] = float(spearmanr(time, labels).statistic)
+    return found
+
+
+# More different numbers than this are a quantity.
+MOST_CLASSES = 20
+
+
+def purity(branches: Any, classes: Any) -> float:
+    """The part of samples that have the most frequent label of their branch."""
+    table = import_pandas().crosstab(branches, classes)
+    return float(table.max(axis=1).sum() / len(classes))
+
+
+def show(value: Any) -> str:
+    """A number for people."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,1 @@
+"""Data before any mathematics: tables, checks, centred rows, Dask arrays, landmarks, kernels."""

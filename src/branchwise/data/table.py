@@ -1,0 +1,480 @@
+"""What every reader of tables returns, and the checks that all of them share."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._compat import import_extra, import_pandas, pandas_of
+from .._messages import listed
+from .._typing import Bools, Matrix
+from .dask import is_lazy
+
+
+class InputError(ValueError):
+    """What is wrong with a file of data, in one sentence that names it.
+
+    Examples
+    --------
+    >>> from branchwise.io import InputError
+    >>> issubclass(InputError, ValueError)
+    True
+    """
+
+
+class UnknownNameError(InputError):
+    """A name that the table does not have."""
+
+    def __init__(self, message: str, name: str):
+        super().__init__(message)
+        self.name = name
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    r"""Samples by features, with the names of both and what else is known of the samples.
+
+    Attributes
+    ----------
+    X : ndarray of float64 or scipy.sparse.csr_array, shape (n_samples, n_features)
+        The measurements; NaN is a missing value. Of a table that was read lazily, a Dask array
+        of such chunks.
+    features : list of str
+        Names of the columns of X, without repeats.
+    samples : list of str
+        Names of the rows of X, without repeats.
+    annotations : pandas.DataFrame
+        One row for each sample, in the order of X, indexed by `samples`; maybe no column.
+    source : str
+        Where the table was read from.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from branchwise.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("patient,age,crp,ward\nP1,71,3.5,A\nP2,64,,B\n")
+    >>> table = read_table(path)
+    >>> table.samples, table.features
+    (['P1', 'P2'], ['age', 'crp'])
+    >>> table.annotations["ward"].tolist()
+    ['A', 'B']
+    """
+
+    X: Matrix
+    features: list[str]
+    samples: list[str]
+    annotations: Any
+    source: str
+
+
+def pandas_for_tables() -> Any:
+    """Pandas, which holds the annotations of every table."""
+    return import_extra("pandas", "reading a table", "cli")
+
+
+def make_table(
+    X: Matrix,
+    features: Iterable[Any] | None,
+    samples: Iterable[Any] | None,
+    annotations: Any,
+    source: str,
+    *,
+    exclude: Sequence[str] = (),
+    id: str | None = None,
+) -> Table:
+    """A table of float64 from a matrix with or without names, once everything fits together.
+
+    Missing names are numbers that count from 0. The values of a Dask array are not looked at, but
+    for columns that are excluded.
+    """
+    pandas = pandas_for_tables()
+    X = X if is_lazy(X) else as_floats(X, source)
+    samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
+    features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
+    for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
+        if len(names) != count:
+            raise InputError(
+                f"{source} names {len(names)} {what}, but its matrix has {count}; "
+                f"give one name for each."
+            )
+    check_unique(features, f"columns of {source}", "rename them")
+    if annotations is None:
+        annotations = pandas.DataFrame(index=range(X.shape[0]))
+    if id is not None:
+        annotations, samples = take_id(annotations, id, source)
+    check_unique(samples, f"samples of {source}", "make them unique, or name another column by id")
+    if exclude:
+        known = [*features, *map(str, annotations.columns)]
+        check_known(exclude, known, source)
+        X, features, annotations = move_to_annotations(X, features, annotations, exclude)
+    check_samples(len(samples), source)
+    if not len(features):
+        raise InputError(
+            f"{source} has no numeric column left to learn from; "
+            "give it one, or exclude fewer columns."
+        )
+    if not is_lazy(X):
+        check_no_infinity(X, features, samples, source)
+    annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
+    return Table(X, features, samples, annotations, source)
+
+
+def check_samples(n_samples: int, source: str) -> None:
+    """There is at least one row."""
+    if n_samples == 0:
+        raise InputError(f"{source} has no samples; it needs at least one row of values.")
+
+
+def dense_columns(X: Any, columns: Sequence[int]) -> Any:
+    """Some columns of a matrix as an array in memory; of a Dask array, nothing else is gathered."""
+    if is_lazy(X):
+        return X.map_blocks(
+            dense_columns,
+            columns=columns,
+            dtype=np.float64,
+            chunks=(X.chunks[0], (len(columns),)),
+            meta=np.empty((0, 0)),
+        ).compute()
+    values = X[:, columns]
+    return values.toarray() if sparse.issparse(values) else values
+
+
+def numbered(count: int) -> list[str]:
+    """Names for what has none."""
+    return [str(i) for i in range(count)]
+
+
+def as_floats(X: Matrix, source: str) -> Matrix:
+    """X as a float64 array, or as a sparse array in rows whose indices lie within its shape."""
+    if sparse.issparse(X):
+        if X.dtype.kind not in "biuf":
+            raise InputError(f"{source} holds values of type {X.dtype}, which are not numbers.")
+        check_indices(X, source)
+        csr = sparse.csr_array(X)
+        csr.sum_duplicates()
+        return csr.astype(np.float64, copy=False)
+    X = np.asarray(X)
+    check_matrix(X, source)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def check_matrix(array: Any, source: str) -> None:
+    """Two dimensions of real numbers, of an array in memory or in a file."""
+    if len(array.shape) != 2:
+        raise InputError(
+            f"{source} holds an array of shape {array.shape}, but a table has two dimensions, "
+            "samples by features; reshape it."
+        )
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{source} holds values of type {array.dtype}, which are not real numbers; convert "
+            "them."
+        )
+
+
+def check_indices(X: Any, source: str) -> None:
+    """Compiled loops trust the indices of a sparse matrix: one from a file may lie."""
+    try:
+        if X.format in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        elif X.format == "coo" and X.nnz:
+            for index, size in ((X.row, X.shape[0]), (X.col, X.shape[1])):
+                if index.min() < 0 or index.max() >= size:
+                    raise ValueError(f"index {index.max()} in a dimension of {size}")
+    except ValueError as error:
+        raise InputError(
+            f"{source} holds a broken sparse matrix ({error}); write it again."
+        ) from error
+
+
+def check_unique(names: Sequence[str], what: str, remedy: str) -> None:
+    """Names must tell apart what they name."""
+    if len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    repeated: dict[str, None] = {}
+    for name in names:
+        if name in seen:
+            repeated[name] = None
+        seen.add(name)
+    are = "is" if len(repeated) == 1 else "are"
+    raise InputError(
+        f"{what} must be unique, but {listed(map(repr, repeated), 5)} {are} repeated; {remedy}."
+    )
+
+
+def check_known(
+    names: Sequence[str], known: Sequence[str], source: str, kind: str = "column"
+) -> None:
+    """A name that is not there is likely misspelt: say which one is near."""
+    present = set(known)
+    for name in names:
+        if name not in present:
+            close = difflib.get_close_matches(str(name), known, n=3)
+            hint = (
+                f"did you mean {listed(map(repr, close))}?"
+                if close
+                else f"it has {listed(map(repr, known), 10)}."
+            )
+            message = f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
+            raise UnknownNameError(message, str(name))
+
+
+def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> None:
+    """Features that are asked for must be there as numbers."""
+    present = set(found)
+    missing = [name for name in wanted if name not in present]
+    if missing:
+        raise InputError(
+            f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
+            f"{listed(map(repr, missing), 10)}; add them."
+        )
+
+
+def keep_features(table: Table, wanted: Sequence[str]) -> Table:
+    """The table with these features only, in its own order."""
+    check_features(table.features, wanted, table.source)
+    chosen = set(wanted)
+    columns = [j for j, name in enumerate(table.features) if name in chosen]
+    return replace(table, X=table.X[:, columns], features=[table.features[j] for j in columns])
+
+
+def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
+    """The names of the samples, and the annotations without the column that held them."""
+    check_known([id], [str(name) for name in annotations.columns], source)
+    return annotations.drop(columns=id), id_names(annotations[id], id, source)
+
+
+def id_names(column: Any, id: str, source: str) -> list[str]:
+    """A column as names of samples: none missing, none twice."""
+    what = f"column {id!r} of {source}" if id else f"the first column of {source}, without a name,"
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing):
+        raise InputError(
+            f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
+            f"first in data row {missing[0] + 1}; fill them in, or name another column by id."
+        )
+    names = [str(name) for name in column]
+    check_unique(names, f"names of samples in {what}", "mend them, or name another column by id")
+    return names
+
+
+def unique_names(names: Iterable[Any]) -> list[str]:
+    """The names, with -1, -2, … after those that occurred before, as scanpy does.
+
+    Gene symbols are not unique in most annotations of a genome.
+
+    Examples
+    --------
+    >>> from branchwise.data.table import unique_names
+    >>> unique_names(["MATR3", "TBCE", "MATR3", "MATR3-1"])
+    ['MATR3', 'TBCE', 'MATR3-2', 'MATR3-1']
+    """
+    names = [str(name) for name in names]
+    if len(set(names)) == len(names):
+        return names
+    taken, count, unique = set(names), dict.fromkeys(names, 0), []
+    seen: set[str] = set()
+    for name in names:
+        new = name
+        while new in seen or (new != name and new in taken):
+            count[name] += 1
+            new = f"{name}-{count[name]}"
+        seen.add(new)
+        unique.append(new)
+    return unique
+
+
+def move_to_annotations(
+    X: Matrix, features: list[str], annotations: Any, names: Sequence[str]
+) -> tuple[Matrix, list[str], Any]:
+    """Features that are not to be learnt from, but may be coloured by."""
+    moved = set(names)
+    out = [j for j, name in enumerate(features) if name in moved]
+    if not out:
+        return X, features, annotations
+    kept = [j for j, name in enumerate(features) if name not in moved]
+    frame = pandas_for_tables().DataFrame(
+        dense_columns(X, out), columns=[features[j] for j in out], index=annotations.index
+    )
+    # A gene may be called as a column of obs, which is then the one that is meant.
+    clash = [name for name in frame.columns if name in annotations.columns]
+    annotations = annotations.join(frame.drop(columns=clash))
+    return X[:, kept], [features[j] for j in kept], annotations
+
+
+def check_no_infinity(
+    X: Matrix, features: Sequence[str], samples: Sequence[str], source: str
+) -> None:
+    """Infinity is no measurement; say where it is."""
+    values = X.data if sparse.issparse(X) else X
+    # A sum is finite unless something is not; only then look for it, at the price of a mask.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    if not np.isinf(values).any():
+        return
+    if sparse.issparse(X):
+        entries = X.tocoo()
+        found = np.isinf(entries.data)
+        rows, columns = entries.row[found], entries.col[found]
+    else:
+        rows, columns = np.nonzero(np.isinf(X))
+    names = [features[j] for j in np.unique(columns)]
+    raise InputError(
+        f"{source} has infinite values in {listed(map(repr, names), 5)}, the first for sample "
+        f"{samples[rows[0]]!r}; replace them by numbers, or leave the cells empty."
+    )
+
+
+N_COLUMNS_SHOWN = 10
+
+
+def missing_by_column(table: Table) -> dict[str, int]:
+    r"""How many values each feature lacks, most first; complete features are left out.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from branchwise.data.table import missing_by_column
+    >>> from branchwise.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("age,crp,hb\n71,,12\n64,,n/a\n55,3,11\n")
+    >>> missing_by_column(read_table(path))
+    {'crp': 2, 'hb': 1}
+    """
+    counts = count_missing(table.X)
+    order = np.argsort(-counts, kind="stable")
+    return {table.features[j]: int(counts[j]) for j in order if counts[j]}
+
+
+def count_missing(X: Any) -> Any:
+    """Missing values by column; those of a Dask array are counted chunk by chunk."""
+    if is_lazy(X):
+        n_chunks = len(X.chunks[0])
+        counts = X.map_blocks(
+            lambda rows: count_missing(rows)[None],
+            dtype=np.int64,
+            chunks=((1,) * n_chunks, X.chunks[1]),
+            meta=np.empty((0, 0), dtype=np.int64),
+        )
+        return counts.sum(axis=0).compute()
+    if sparse.issparse(X):
+        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+    return np.isnan(X).sum(axis=0)
+
+
+def missing_message(missing: Mapping[str, int], n_samples: int, source: str, remedy: str) -> str:
+    """Say which values are missing, and what to do, in the words of the caller.
+
+    Parameters
+    ----------
+    missing : mapping of str to int
+        As from `missing_by_column`.
+    n_samples : int
+        The number of rows of the table.
+    source : str
+        Where the table came from.
+    remedy : str
+        What to do, such as "pass --impute median or --impute drop".
+
+    Examples
+    --------
+    >>> from branchwise.data.table import missing_message
+    >>> missing_message({"crp": 2, "hb": 1}, 3, "a.csv", "pass --impute median or --impute drop")
+    "a.csv has 3 missing values in 2 columns: 'crp' 2 of 3, 'hb' 1 of 3;
+    pass --impute median or --impute drop."
+    """
+    shown = [f"{name!r} {count} of {n_samples}" for name, count in missing.items()]
+    if len(shown) > N_COLUMNS_SHOWN:
+        shown[N_COLUMNS_SHOWN:] = [f"and {len(shown) - N_COLUMNS_SHOWN} more columns"]
+    values, columns = sum(missing.values()), len(missing)
+    return (
+        f"{source} has {values} missing value{'s' * (values != 1)} in "
+        f"{columns} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
+    )
+
+
+def as_table(data: Any) -> Table:
+    """A table, also of a DataFrame: numeric columns are features, others annotations."""
+    if isinstance(data, Table):
+        return data
+    pandas = import_pandas()
+    data = pandas_of(data, "data")
+    if not isinstance(data, pandas.DataFrame):
+        raise TypeError(
+            f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "
+            "names, or a Table; pass pandas.DataFrame(data, columns=names)."
+        )
+    names = [str(name) for name in data.columns]
+    check_unique(names, "columns of the DataFrame", "rename them")
+    # A duration is a number to pandas, but in no unit that was chosen.
+    numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
+    others = data.drop(columns=numeric.columns)
+    return Table(
+        X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
+        features=[str(name) for name in numeric.columns],
+        samples=[str(name) for name in data.index],
+        annotations=others,
+        source="the DataFrame",
+    )
+
+
+def column(table: Table, name: str) -> Any:
+    """One column of a table, feature or annotation, as a Series by sample.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table, column
+    >>> table = as_table(pd.DataFrame({"age": [40.0, 50.0], "sex": ["f", "m"]}))
+    >>> column(table, "age").tolist(), column(table, "sex").tolist()
+    ([40.0, 50.0], ['f', 'm'])
+    """
+    if name in table.annotations.columns:
+        return table.annotations[name]
+    if name not in table.features:
+        close = [*table.annotations.columns, *table.features]
+        raise ValueError(
+            f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
+        )
+    values = dense_columns(table.X, [table.features.index(name)])
+    return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
+
+
+def columns(table: Table, names: Sequence[str]) -> Matrix:
+    """The columns of these names, in this order, as one matrix."""
+    if list(names) == list(table.features):
+        return table.X
+    at = {name: k for k, name in enumerate(table.features)}
+    missing = [name for name in names if name not in at]
+    if missing:
+        raise ValueError(
+            f"{table.source} lacks {len(missing)} of the {len(names)} features of the model as "
+            f"numbers: {listed(missing, 10)}; add these columns."
+        )
+    return table.X[:, [at[name] for name in names]]
+
+
+def named_columns(table: Table, names: Sequence[str]) -> Any:
+    """The same with their names, for messages, unless they are sparse or not in memory."""
+    X = columns(table, names)
+    if sparse.issparse(X) or is_lazy(X):
+        return X
+    index = table.annotations.index
+    return import_pandas().DataFrame(X, columns=list(names), index=index, copy=False)
+
+
+def rows_of_table(table: Table, keep: Bools) -> Table:
+    """Some rows of a table."""
+    return Table(
+        X=table.X[keep],
+        features=table.features,
+        samples=[name for name, kept in zip(table.samples, keep, strict=True) if kept],
+        annotations=table.annotations.loc[keep],
+        source=table.source,
+    )

@@ -1,0 +1,717 @@
+"""What the three estimators share: input, output types, known rows, and the way back."""
+
+import functools
+import os
+import sys
+import time
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from .._compat import (
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    effective_n_jobs,
+    import_pandas,
+    validate_parameter_constraints,
+)
+from .._memory import check_memory
+from .._parallel import ordered_map
+from .._typing import Floats, Ints, Matrix
+from ..data.centering import CentredRows
+from ..data.checks import (
+    check_embedding,
+    check_embedding_shape,
+    check_finite,
+    check_kernel_params,
+    check_n_components,
+    check_not_huge,
+    check_not_tiny,
+    check_numbers,
+    check_samples,
+    check_square,
+    remedies,
+)
+from ..data.dask import as_chunks, check_rows, is_chunked, map_chunks, starts
+from ..data.kernels import block_rows, kernel_matrix, kernel_rows
+from ..data.landmarks import choose_landmarks, gather
+from ..data.row_order import row_keys
+from ..graph import adjacency
+from ..linalg import column_signs, complete_basis
+from ..solvers.convergence import Callback, Progress, SolverResult
+from ..solvers.pca import n_components_for, principal_axes
+from ..structures import NAMES, Graph
+
+Result = TypeVar("Result", bound=SolverResult)
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+# Rows per block of a transform.
+BLOCK = 8192
+
+# What DRTree and SPL accept as `n_landmarks`.
+LANDMARKS = [Interval(Integral, 2, None, closed="left")]
+
+# What DRTree and DDRTree accept as `structure`.
+STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
+
+# What new samples are placed without: it stays behind when a model is sent to the workers.
+STAYS_BEHIND = {
+    "assignments_",
+    "edges_",
+    "feature_names_in_",
+    "graph_",
+    "labels_",
+    "landmarks_",
+    "loo_log_likelihood_",
+    "objective_history_",
+    "posterior_std_",
+    "posterior_std_error_",
+    "skeleton_",
+    "training_data_",
+    "tree_",
+}
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """A fit that fails, or is interrupted, leaves the estimator as it was."""
+
+    @functools.wraps(fit)
+    def guarded(self: Any, *args: Any, **options: Any) -> Any:
+        before = vars(self).copy()
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, guarded)
+
+
+def dask_as_it_is(method: Fit) -> Fit:
+    """What comes of a Dask array stays one, whatever `set_output` says.
+
+    scikit-learn has wrapped the method and would compute the array, to put it into a table.
+    """
+    unwrapped = method.__wrapped__  # type: ignore[attr-defined]
+
+    @functools.wraps(method)
+    def chosen(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        return (unwrapped if is_chunked(X) else method)(self, X, *args, **options)
+
+    return cast(Fit, chosen)
+
+
+class StructureLearner(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Base of SPL, DRTree and DDRTree.
+
+    A subclass implements `fit`, and `_place(projected, X)`, which maps new samples row by row. Its
+    X are the data: the samples themselves or, with a kernel, rows of the kernel matrix.
+    """
+
+    components_: Floats
+    embedding_: Floats
+    mean_: Floats
+    n_components: Any
+    kernel: Any
+    kernel_params: dict[str, Any] | None
+    max_iter: int
+    tol: float
+    verbose: int
+    callback: Callback | None
+    n_jobs: int | None
+    n_landmarks: int
+    random_state: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+            None,
+        ],
+        "kernel": [StrOptions({"linear", "rbf", "precomputed"}), callable, None],
+        "kernel_params": [dict, None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    def _check_parameters(self) -> None:
+        validate_parameter_constraints(
+            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
+        )
+        check_kernel_params(self.kernel, self.kernel_params)
+
+    def _validated(self, X: Any) -> Matrix:
+        """Parameters and training data, checked."""
+        self._check_parameters()
+        X = check_samples(self, X, ensure_min_samples=2)
+        check_not_tiny(X)
+        if self._is_precomputed:
+            check_square(X)
+        return X
+
+    def _landmarks(self, X: Any, pairs: str | None = None) -> Any:
+        """What to fit: X as it is or, of a Dask array, its landmarks, in memory.
+
+        `pairs` names a parameter that says something of pairs of samples, if there is one.
+        """
+        self.__dict__.pop("landmarks_", None)
+        if not is_chunked(X):
+            return X
+        self._check_parameters()
+        chunks = checked_chunks(self, X, reset=True)
+        n_samples = chunks.shape[0]
+        if n_samples <= self.n_landmarks:
+            rows, self.landmarks_ = gather(chunks), np.arange(n_samples)
+        else:
+            pairs = "kernel='precomputed'" if self._is_precomputed else pairs
+            if pairs is not None:
+                raise ValueError(
+                    f"{pairs} is about pairs of samples, but of the {n_samples:,} rows of a Dask "
+                    f"array only n_landmarks={self.n_landmarks:,} are fitted, and which is not "
+                    "known beforehand; raise n_landmarks, or choose rows with "
+                    "branchwise.data.landmarks.choose_landmarks and fit these."
+                )
+            rows, self.landmarks_ = choose_landmarks(chunks, self.n_landmarks, self.random_state)
+            if rows.shape[0] == 1:
+                raise ValueError(
+                    f"X has one distinct row only, {n_samples:,} times, but {type(self).__name__} "
+                    "needs two at least of a Dask array with more rows than "
+                    f"n_landmarks={self.n_landmarks:,}; look where the others were lost, or fit "
+                    "some of the rows in memory, for instance X[:100].compute()."
+                )
+        return import_pandas().DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _evaluates_kernel(self) -> bool:
+        return self.kernel is not None and not self._is_precomputed
+
+    def _training_data(self, X: Matrix) -> Matrix:
+        """The data to fit: X as it is or, with a kernel, the kernel matrix of its rows."""
+        if not self._evaluates_kernel:
+            return X
+        n_samples = X.shape[0]
+        check_memory(
+            (8 + 2 * X.dtype.itemsize) * n_samples**2,
+            f"{type(self).__name__} with the kernel matrix of {n_samples:,} samples",
+            "take fewer samples or set kernel=None",
+        )
+        with threadpool_limits(limits=1):
+            n_jobs = effective_n_jobs(self.n_jobs)
+            K = kernel_matrix(X, self.kernel, self.kernel_params, n_jobs)
+        check_not_tiny(K, "the kernel matrix")
+        return K
+
+    def _new_data(self, X: Matrix) -> Matrix:
+        """Some new samples as rows of data: X as it is, or its kernel with the training samples."""
+        if self._kernel_samples is None:
+            return X
+        return kernel_rows(X, self._kernel_samples, self.kernel, self.kernel_params)
+
+    def _check_memory(self, Y: CentredRows, needed: float, remedy: str) -> None:
+        """Say at once that a fit cannot fit."""
+        task = f"{type(self).__name__} on {Y.n_rows:,} samples of {Y.n_features:,} features"
+        check_memory(needed, task, remedy)
+
+    def _resolve_n_components(self, Y: CentredRows) -> int:
+        """The number of components: as given, all, or enough for the given fraction of energy."""
+        if self.n_components is None:
+            self._check_memory(
+                Y,
+                # components_, and some square matrices in the basis that a fit works in.
+                8 * (2 * Y.n_features**2 + 6 * Y.n_dims**2),
+                "set n_components, or reduce the features first, for instance with "
+                "sklearn.decomposition.PCA: a rotation changes nothing",
+            )
+            return Y.n_features
+        if not isinstance(self.n_components, Integral):
+            return n_components_for(Y, float(self.n_components))
+        check_n_components(
+            int(self.n_components), Y.n_rows, Y.n_features, is_kernel=self.kernel is not None
+        )
+        return int(self.n_components)
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from the samples X."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Floats:
+        """Learn the embedding and return it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
+        y : ignored
+        **fit_params
+            Further parameters of `fit`.
+
+        Returns
+        -------
+        embedding : array of shape (n_samples, n_components)
+            For a Dask array a Dask array, in chunks of the same rows.
+        """
+        learned = self.fit(X, **fit_params).embedding_
+        # Of landmarks only, if it is in memory.
+        return self.transform(X) if is_chunked(X) and not is_chunked(learned) else learned
+
+    def transform(self, X: Any) -> Floats:
+        """Place samples in the learned space.
+
+        Each row is placed by itself: its image does not depend on the others. A row that
+        was part of the training data keeps the place it has in ``embedding_``; of equal rows
+        that have several places there, the place of the first.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel between these samples, one row each, and the
+            training samples, one column each.
+
+        Returns
+        -------
+        embedding : array of shape (n_samples, n_components)
+            For a Dask array or DataFrame a lazy Dask array, in chunks of the same rows; nothing
+            is computed yet, but for the number of rows of a DataFrame. `set_output` does not
+            apply to it.
+        """
+        check_is_fitted(self)
+        if is_chunked(X):
+            return self._transform_chunks(X)
+        X = check_samples(self, X, reset=False)
+        with threadpool_limits(limits=1):
+            return self._placed(X)
+
+    def _placed(self, X: Matrix) -> Floats:
+        """Places of samples that have been checked."""
+        placed = np.empty((X.shape[0], len(self.components_)))
+        step = BLOCK if self._kernel_samples is None else min(BLOCK, block_rows(len(self.mean_)))
+
+        def place(start: int) -> None:
+            rows = slice(start, start + step)
+            data = self._new_data(X[rows])
+            placed[rows] = self._place(self._project(data), data)
+
+        ordered_map(place, range(0, len(placed), step), effective_n_jobs(self.n_jobs))
+        if len(self._known_keys):
+            key = row_keys(X, effective_n_jobs(self.n_jobs))
+            position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
+            known = self._known_keys[position] == key
+            placed[known] = self.embedding_[self._known_rows[position[known]]]
+        return placed.astype(X.dtype, copy=False)
+
+    def _transform_chunks(self, X: Any) -> Any:
+        """The places of the rows of a Dask array, lazily."""
+        X = checked_chunks(self, X, reset=False)
+        return map_chunks(
+            X,
+            place_chunk,
+            len(self.components_),
+            float_type(X.dtype),
+            numbered=True,
+            model=self._for_workers(),
+            starts=starts(X),
+        )
+
+    def _for_workers(self) -> Self:
+        """A copy that can place samples, and has little else to carry."""
+        model = copy(self)
+        for name, value in list(vars(model).items()):
+            if name in STAYS_BEHIND or is_chunked(value):
+                delattr(model, name)
+        # The chunks are worked on side by side already.
+        model.n_jobs = 1
+        for name in {"callback", "structure", "init"} & set(vars(model)):
+            setattr(model, name, None)
+        return model
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Map points of the learned space back to the space of the data.
+
+        That is the space of the features or, with a kernel, of its values with the training
+        samples, from which there is no way back to the features.
+
+        Parameters
+        ----------
+        X : array-like or Dask array of shape (n_samples, n_components)
+
+        Returns
+        -------
+        X_original : array of shape (n_samples, n_features)
+            With a kernel, (n_samples, n_training_samples). For a Dask array a lazy Dask array.
+        """
+        check_is_fitted(self)
+        back, mean = self._reconstruction(), self.mean_
+        if not is_chunked(X):
+            X = check_embedding(X, len(back))
+            return (X @ back + mean).astype(X.dtype, copy=False)
+        X = as_chunks(X)
+        check_embedding_shape(X.shape, len(back))
+        dtype, first = float_type(X.dtype), starts(X)
+        return map_chunks(
+            X, map_back, len(mean), dtype, numbered=True, back=back, mean=mean, starts=first
+        )
+
+    def save(self, path: str | os.PathLike[str], *, include_training: Any = False) -> None:
+        """Write the fitted model to a file, which `branchwise.load` reads.
+
+        The file holds numbers and text only, never pickled objects, and is written whole or not
+        at all (docs/model-files.md). A loaded model is equal to the saved one in parameters and
+        fitted attributes, and its `transform` in every digit. A ``callback`` is not kept: the
+        loaded model has none. A callable ``kernel``, a ``structure`` of your own class and a
+        ``RandomState`` cannot be kept, and are refused.
+
+        Per sample the file takes 8 bytes, a row of ``embedding_`` and the edges of the graph.
+        `SPL` places a new sample by the training samples nearest to it, and a kernel is evaluated
+        with the training samples: these files hold the training data in any case. The points of
+        a `DDRTree` fitted to a Dask array stay with the workers: the loaded model places samples,
+        and its ``embedding_`` and ``labels_`` have no rows; write them with ``to_zarr``, or set
+        ``model.embedding_ = model.embedding_.compute()`` first.
+
+        Parameters
+        ----------
+        path : str or path
+            By custom it ends in ".branchwise".
+        include_training : False or X, default=False
+            The X that was passed to `fit`, to be kept in the file as well: the loaded model has
+            it as ``training_data_``. The model itself keeps no copy, hence no True.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from sklearn.datasets import load_iris
+        >>> import branchwise
+        >>> X = load_iris().data
+        >>> model = branchwise.DDRTree(random_state=0).fit(X)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.branchwise"
+        >>> model.save(path)
+        >>> bool((branchwise.load(path).transform(X + 1) == model.transform(X + 1)).all())
+        True
+        """
+        from ..persistence.estimators import estimator_state
+        from ..persistence.format import write_state
+
+        write_state(path, estimator_state(self, include_training))
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        annotations: Any = None,
+        names: Any = None,
+        root: Any = None,
+        show: Any = (),
+        preparation: Any = None,
+        color: str | None = None,
+        title: str | None = None,
+    ) -> str | None:
+        """An interactive report: one HTML file that works without a network (docs/report.md).
+
+        It shows the embedding with its graph, lets time run from any root, draws features along the
+        branches, and places new samples as `transform` does.
+
+        Parameters
+        ----------
+        path : str, path or None, default=None
+            Where to write it; None returns it as text.
+        X : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            The samples that the model was fitted to, in the same order, for features to colour by
+            and to draw along the branches. A DataFrame brings the names of features and samples.
+            The values are in the page: mail it only to those who may see them.
+        annotations : DataFrame, Series or dict of columns, optional
+            What else is known of the samples, one row for each: numbers, categories, dates.
+        names : sequence of length n_samples, optional
+            Names of the samples; by default the index of X or of annotations, or 0, 1, 2, …
+        root : int, str, sequence or dict, optional
+            Where time starts: a node or milestone such as "T2", or a dict with the arguments of
+            `branchwise.trajectory.Trajectory.rooted`.
+        show : sequence of str, optional
+            Features to have in the page besides the 60 that change most along the tree.
+        preparation : Preparation, optional
+            What was done to X before the fit, if X is the table before it.
+        color : str, optional
+            The column to colour by at first, also one that is computed: "pseudotime", "branch",
+            "density", …
+        title : str, optional
+
+        Returns
+        -------
+        html : str, or None if it was written to a file
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> data = load_iris(as_frame=True)
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.html"
+        >>> model = DDRTree(random_state=0).fit(data.data)
+        >>> model.to_html(path, X=data.data, annotations=data.target, root="T2")
+        >>> path.stat().st_size > 10_000
+        True
+        """
+        from ..report.writing import estimator_html
+
+        check_is_fitted(self)
+        return estimator_html(
+            self,
+            path,
+            X=X,
+            names=names,
+            root=root,
+            annotations=annotations,
+            show=show,
+            preparation=preparation,
+            color=color,
+            title=title,
+        )
+
+    def _project(self, X: Matrix) -> Floats:
+        """(X − mean)W, by the same sums for one row as for many."""
+        if self.n_components is None:
+            return (X.toarray() if hasattr(X, "tocsr") else X) - self.mean_.astype(np.float64)
+        W = self.components_.T.astype(np.float64)
+        if hasattr(X, "tocsr"):
+            return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
+        return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
+
+    def _nodes(self) -> tuple[Floats, Floats]:
+        """The nodes of the learned structure along the components, and the weight of each."""
+        return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))
+
+    def _coordinates(self, X: Any) -> tuple[Floats, Floats]:
+        """Samples along the components, and their squared distances from these."""
+        data = self._new_data(check_samples(self, X, reset=False))
+        projected, mean = self._project(data), self.mean_.astype(np.float64)
+        if hasattr(data, "tocsr"):
+            squares = data.astype(np.float64).power(2).sum(axis=1)
+            length = np.asarray(squares).ravel() - 2 * (data @ mean) + mean @ mean
+        else:
+            centred = data - mean
+            length = np.einsum("ij,ij->i", centred, centred)
+        across = length - np.einsum("ij,ij->i", projected, projected)
+        return projected, np.maximum(across, 0.0)
+
+    @abstractmethod
+    def _place(self, projected: Floats, X: Matrix) -> Floats:
+        """Images of new samples, row by row, from (X − mean)W and X."""
+
+    def _reconstruction(self) -> Floats:
+        return self.components_
+
+    def _run(self, solve: Callable[[Callback | None], Result]) -> Result:
+        """Run a solver with progress and keep the record of the run."""
+        name = type(self).__name__
+        start = time.perf_counter()
+        try:
+            result = solve(reporter(name, self.verbose, self.callback))
+        except KeyboardInterrupt:
+            finish(name, self.verbose, "was interrupted")
+            raise
+        except Exception:
+            finish(name, self.verbose, "failed")
+            raise
+        self.n_iter_ = result.n_iter
+        self.converged_ = result.converged
+        self.objective_history_ = np.array(result.history)
+        self.objective_ = result.history[-1]
+        outcome = "converged" if self.converged_ else "stopped"
+        seconds = time.perf_counter() - start
+        finish(name, self.verbose, f"{outcome} after {self.n_iter_} iterations in {seconds:.1f} s")
+        if not self.converged_ and self.tol > 0:
+            remedy = "raise max_iter or tol" if self.n_iter_ == self.max_iter else "raise tol"
+            warnings.warn(
+                f"{name} stopped after {self.n_iter_} of max_iter={self.max_iter} iterations with "
+                f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
+                f"{remedy}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return result
+
+    def _remember_rows(self, X: Matrix) -> None:
+        """Keep the keys of the training rows, sorted, to recognise them by, and what kernels need.
+
+        They are the rows that the user passed, whatever the kernel made of them.
+        """
+        self.__dict__.pop("training_data_", None)  # of a model that was loaded and is fitted anew
+        self._kernel_samples = X.copy() if self._evaluates_kernel else None
+        self._set_keys(row_keys(X, effective_n_jobs(self.n_jobs)))
+
+    def _set_keys(self, keys: Ints) -> None:
+        self._known_rows = np.argsort(keys, kind="stable")
+        self._known_keys = keys[self._known_rows]
+
+    def _forget_rows(self) -> None:
+        """Of a fit to a Dask array no rows are known again."""
+        self.__dict__.pop("training_data_", None)
+        self._kernel_samples = None
+        self._set_keys(np.empty(0, dtype=np.uint64))
+
+    def _principal_axes(self, Y: Any) -> tuple[int, Floats]:
+        """The number of components, and the principal axes that carry variance.
+
+        All axes if W is to be the identity: a tree in all dimensions of the data is the same in
+        any axes, and `_set_axes` leads back to the features.
+        """
+        d = self._resolve_n_components(Y)
+        W, rank = principal_axes(Y, d)
+        if self.n_components is not None:
+            W = W[:, : max(rank, 1)]
+        return d, W * column_signs(Y.lift(W))
+
+    def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:
+        """Set mean_ and components_; return Wᵀ·components_ᵀ, from coordinates in W to theirs.
+
+        The components are W, completed, with signs fixed; or the identity, which needs a W
+        that spans all data.
+        """
+        self.mean_ = Y.mean.astype(dtype)
+        if self.n_components is None:
+            self.components_ = np.eye(n_components, dtype=dtype)
+            return Y.lift(W).T
+        axes = complete_basis(Y.lift(W), n_components)
+        signs = column_signs(axes)
+        self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
+        return np.eye(W.shape[1], n_components) * signs
+
+    def _set_tree(self, graph: Graph, nodes: Ints) -> None:
+        """Set tree_ and n_trees_, with node k of the graph at place nodes[k]."""
+        self.tree_ = adjacency(nodes[graph.edges], len(nodes), graph.weights)
+        self.n_trees_ = int(connected_components(self.tree_, directed=False)[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+# After the class: scikit-learn wraps its methods when it is made.
+for _name in ("transform", "fit_transform"):
+    setattr(StructureLearner, _name, dask_as_it_is(getattr(StructureLearner, _name)))
+
+
+def checked_chunks(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """A Dask array or DataFrame in chunks of whole rows, with the right columns.
+
+    Number and names of the features are looked at before anything is computed.
+    """
+    is_table = hasattr(X, "columns")
+    if not is_table:
+        X = as_chunks(X)
+    with remedies():
+        header = import_pandas().DataFrame(columns=X.columns) if is_table else X
+        validate_data(estimator, header, reset=reset, skip_check_array=True)
+    return as_chunks(X) if is_table else X
+
+
+def float_type(dtype: Any) -> Any:
+    """The type in which numbers of that type are computed with."""
+    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
+
+
+def checked_rows(rows: Any, index: int, starts: list[int], n_features: int) -> Matrix:
+    """Rows of a chunk as numbers that can be computed with, or a complaint that names the chunk."""
+    rows = check_numbers(rows)
+    check_rows(rows, index, starts[index], n_features)
+    check_not_huge(rows, check_finite(rows, "X"), "X")
+    return rows
+
+
+def place_chunk(rows: Any, index: int, model: StructureLearner, starts: list[int]) -> Floats:
+    """The places of the rows of a chunk."""
+    return model._placed(checked_rows(rows, index, starts, model.n_features_in_))
+
+
+def map_back(rows: Any, index: int, back: Floats, mean: Floats, starts: list[int]) -> Floats:
+    """The points of a chunk in the space of the data."""
+    rows = checked_rows(rows, index, starts, len(back))
+    return np.asarray(rows @ back + mean)
+
+
+WIDTH = 24
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def reporter(name: str, verbose: int, callback: Callback | None) -> Callback | None:
+    """What a solver should call after each iteration: a progress line, `callback`, or both.
+
+    On a terminal one line is rewritten; in a log file a new line appears every few
+    seconds.
+    """
+    if not verbose:
+        return callback
+    last = [0.0]
+
+    def report(progress: Progress) -> None:
+        done = min(progress.iteration / progress.max_iter, 1.0)
+        filled = round(WIDTH * done)
+        text = (
+            f"{name} [{'#' * filled}{'.' * (WIDTH - filled)}] "
+            f"{progress.iteration}/{progress.max_iter}  objective {progress.objective:.6g}  "
+            f"change {progress.change:.1e}  {progress.elapsed:.1f} s"
+        )
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{text}\x1b[K")  # and clear what a longer line left behind
+            sys.stderr.flush()
+        elif time.monotonic() - last[0] >= SECONDS_BETWEEN_LINES:
+            print(text, file=sys.stderr)
+            last[0] = time.monotonic()
+        if callback is not None:
+            callback(progress)
+
+    return report
+
+
+def finish(name: str, verbose: int, outcome: str) -> None:
+    """Close the progress line with the outcome."""
+    if verbose:
+        start = "\n" if sys.stderr.isatty() else ""
+        print(f"{start}{name} {outcome}.", file=sys.stderr)
+
+
+def without_checkpoint(model: Any) -> Any:
+    """A clone that is fitted to something else than its user's data must not write to their file.
+
+    Examples
+    --------
+    >>> from branchwise import DDRTree
+    >>> from branchwise.estimators._base import without_checkpoint
+    >>> without_checkpoint(DDRTree(checkpoint="fit.branchwise")).checkpoint is None
+    True
+    """
+    return model.set_params(checkpoint=None) if hasattr(model, "checkpoint") else model

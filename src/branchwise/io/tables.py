@@ -1,0 +1,175 @@
+"""A table from a file of any of the supported formats."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ..data.table import InputError, Table, keep_features
+from .anndata import is_zarr, read_anndata_table
+from .lazy import LAZY
+from .matrix_market import read_matrix_market
+from .npy import read_npy, read_npz
+from .parquet import is_parquet_folder, read_parquet
+from .safety import check_path
+from .text import read_text_table
+from .zarr import is_zarr_array, read_zarr_array
+
+READERS: dict[str, Callable[..., Table]] = {
+    ".csv": read_text_table,
+    ".tsv": read_text_table,
+    ".txt": read_text_table,
+    ".csv.gz": read_text_table,
+    ".tsv.gz": read_text_table,
+    ".txt.gz": read_text_table,
+    ".parquet": read_parquet,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".mtx": read_matrix_market,
+    ".mtx.gz": read_matrix_market,
+}
+
+# What has columns of several kinds; the others hold numbers only.
+FRAMES = (read_text_table, read_parquet)
+
+ANNDATA = (".h5ad", ".zarr")
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    id: str | None = None,
+    exclude: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+    use_rep: str | None = None,
+    layer: str | None = None,
+    lazy: bool = False,
+) -> Table:
+    r"""Read samples by features from a file, whose name tells the format.
+
+    Parameters
+    ----------
+    path : path
+        A file that ends in .csv, .tsv or .txt (each also .gz), .parquet, .npy, .npz, .mtx or
+        .mtx.gz, or .h5ad; a folder of 10x Genomics, or of Parquet files; a folder in zarr format,
+        of AnnData or of one array.
+    id : str, default=None
+        The column (for AnnData: of obs) with the names of the samples. By default the first
+        column of a text or Parquet file, if it has no name or one like "id", "sample", "cell",
+        "barcode" or "patient" and holds different words or whole numbers; else row numbers
+        from 0. Such a column with repeats, as of several visits, is an annotation.
+    exclude : sequence of str, default=()
+        Columns that are no features; they become annotations.
+    features : sequence of str, default=None
+        The columns that are features, as those of an earlier table. All others of a text or
+        Parquet file become annotations, whatever they hold; those of the other formats, which may
+        be many thousands, are left out unless ``exclude`` names them, and so are numbers of
+        Parquet with ``lazy``.
+    use_rep : str, default=None
+        For AnnData: the representation in obsm to read in place of X, such as "X_pca".
+    layer : str, default=None
+        For AnnData: the layer to read in place of X.
+    lazy : bool, default=False
+        Leave the values where they are: X is a Dask array, whose chunks are read when they are
+        needed, by the workers if there is a cluster. For zarr, .h5ad, Parquet and .npy. A chunk is
+        as many stored chunks as Dask's setting ``array.chunk-size`` (128 MiB) allows. Names,
+        annotations, and what ``exclude`` names, are read into memory; infinite values are found
+        by the fit.
+
+    Returns
+    -------
+    Table
+        Numbers are features; text, dates, categories and yes/no columns are annotations.
+
+    Notes
+    -----
+    A lone .mtx file is samples by features; one with barcodes and features beside it is features
+    by cells, as 10x Genomics writes it, and is transposed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from branchwise.io import read_table
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
+    >>> _ = path.write_text("patient,age,crp,ward\nP1,71,3.5,A\nP2,64,,B\n")
+    >>> table = read_table(path, exclude=["age"])
+    >>> table.features, list(table.annotations.columns)
+    (['crp'], ['age', 'ward'])
+    >>> table.X
+    array([[3.5],
+           [nan]])
+    """
+    path = check_path(path)
+    exclude = [exclude] if isinstance(exclude, str) else list(exclude)
+    reader = find_reader(path, use_rep, layer)
+    is_frame, is_anndata = reader in FRAMES, reader is read_anndata_table
+    if lazy:
+        if reader not in LAZY:
+            raise InputError(
+                f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
+                "or zarr, or read it into memory (without lazy; on the command line, without "
+                "--scheduler)."
+            )
+        reader = LAZY[reader]
+    if is_frame:
+        return reader(path, id=id, exclude=exclude, features=features)
+    if is_anndata:
+        table = reader(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
+    else:
+        table = reader(path, id=id, exclude=exclude)
+    return table if features is None else keep_features(table, features)
+
+
+def find_reader(path: Path, use_rep: str | None, layer: str | None) -> Callable[..., Table]:
+    """What reads a file of this name."""
+    is_array = path.is_dir() and is_zarr_array(path)
+    if not is_array and (path.name.lower().endswith(ANNDATA) or is_zarr(path)):
+        return read_anndata_table
+    for name, value in (("use_rep", use_rep), ("layer", layer)):
+        if value is not None:
+            raise InputError(
+                f"{name}={value!r} is for AnnData files (.h5ad, .zarr), but {path} is none; "
+                f"leave {name} out."
+            )
+    if is_array:
+        return read_zarr_array
+    if path.is_dir():
+        return read_parquet if is_parquet_folder(path) else read_matrix_market
+    for suffix, reader in READERS.items():
+        if path.name.lower().endswith(suffix):
+            return reader
+    raise InputError(
+        f"the name of {path} tells no known format; it must end in "
+        f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics or of Parquet files."
+    )
+
+
+def file_hash(path: str | os.PathLike[str]) -> str:
+    r"""SHA-256 of a file, or of the names and contents of all files in a folder.
+
+    A folder's hash does not depend on the order in which the system lists it, nor on dates.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from branchwise.io import file_hash
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("x,y\n1,2\n")
+    >>> file_hash(path)[:8], len(file_hash(path))
+    ('...', 64)
+    """
+    path = check_path(path)
+    if path.is_file():
+        return _digest(path)
+    whole = hashlib.sha256()
+    names = [p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file()]
+    for name in sorted(names):
+        # Both digests have a fixed length, so that no name can pass for content.
+        whole.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
+        whole.update(bytes.fromhex(_digest(path / name)))
+    return whole.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,55 @@
+"""Plain two-dimensional arrays in zarr format, as `dask.array.to_zarr` writes them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._compat import import_extra
+from ..data.table import InputError, Table, check_matrix, make_table
+from .safety import check_array, check_zarr, read_json
+
+
+def is_zarr_array(path: Path) -> bool:
+    """Whether a folder is one array in zarr format, of version 2 or 3, rather than a group."""
+    if (path / ".zarray").is_file():
+        return True
+    described = path / "zarr.json"
+    if not described.is_file():
+        return False
+    found = read_json(described, path)
+    return isinstance(found, dict) and found.get("node_type") == "array"
+
+
+def open_array(path: Path) -> Any:
+    """The array, looked through but not read."""
+    zarr = import_extra("zarr", "reading .zarr", "anndata")
+    check_zarr(path)
+    try:
+        array = zarr.open_array(str(path), mode="r")
+    # Metadata that make no array fail in zarr with errors of any type.
+    except Exception as error:
+        raise unreadable(path, error) from error
+    check_array(array, path, path)
+    check_matrix(array, str(path))
+    return array
+
+
+def unreadable(path: Path, error: Exception) -> InputError:
+    """One sentence for the many ways in which a folder can be damaged."""
+    reason = " ".join(str(error).split())[:200].rstrip(". ") or type(error).__name__
+    return InputError(
+        f"{path} cannot be read as a zarr array ({reason}); it is cut short, damaged or of another "
+        "format: copy or write it again."
+    )
+
+
+def read_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+    """Read a two-dimensional array, samples by features; names are numbers from 0."""
+    array = open_array(path)
+    try:
+        X = np.asarray(array[:])
+    except Exception as error:
+        raise unreadable(path, error) from error
+    return make_table(X, None, None, None, str(path), exclude=exclude, id=id)

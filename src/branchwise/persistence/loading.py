@@ -1,0 +1,90 @@
+"""Models out of files."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ..pipeline import Workflow
+from ..preprocessing import Preparation
+from .estimators import estimator_from_state
+from .format import ModelFileError, Unsound, read_state
+from .trajectory import trajectory_from_state
+
+
+def workflow_from_state(state: dict[str, Any]) -> Workflow:
+    """The workflow of a model file, with every part of it checked."""
+    features, reading, is_rooted = (state.get(key) for key in ("features", "reading", "is_rooted"))
+    if (
+        not isinstance(features, list)
+        or not all(isinstance(name, str) for name in features)
+        or len(set(features)) < len(features)
+        or not isinstance(reading, dict)
+        or not isinstance(is_rooted, bool)
+        or not isinstance(state.get("preparation"), dict)
+        or not isinstance(state.get("trajectory"), dict)
+    ):
+        raise Unsound("holds a workflow that is not as branchwise writes it")
+    try:
+        preparation = Preparation.from_state(state["preparation"])
+    except (TypeError, ValueError) as error:
+        raise Unsound(f"holds a workflow whose preparation is damaged ({error})") from error
+    trajectory = trajectory_from_state(state["trajectory"])
+    n_given, model = len(features), trajectory.estimator_
+    if (
+        model is None
+        or preparation.n_features_in_ != n_given
+        or list(getattr(preparation, "feature_names_in_", features)) != features
+        or model.n_features_in_ != len(preparation.get_feature_names_out())
+    ):
+        raise Unsound(f"holds a workflow with {n_given} features, but its parts have others")
+    return Workflow(features, preparation, trajectory, is_rooted, reading)
+
+
+# What a file may hold, and what makes it out of its state.
+KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "estimator": estimator_from_state,
+    "trajectory": trajectory_from_state,
+    "workflow": workflow_from_state,
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that `save` has written.
+
+    A file from a stranger can do no harm: it holds numbers and text, nothing in it is
+    executed, and what it says is checked before it is used or memory is taken for it
+    (docs/model-files.md). Files of all earlier versions of branchwise can be read.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    model : fitted SPL, DRTree or DDRTree, Trajectory, or Workflow
+        As it was saved; `branchwise fit` writes a `branchwise.pipeline.Workflow`.
+
+    Raises
+    ------
+    branchwise.persistence.format.ModelFileError
+        If the file is no model file, is damaged, says what cannot be, or was written by a later
+        version of branchwise with another format.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from sklearn.datasets import load_iris
+    >>> import branchwise
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.branchwise"
+    >>> branchwise.SPL(n_neighbors=8).fit(load_iris().data).save(path)
+    >>> branchwise.load(path)
+    SPL(n_neighbors=8)
+    """
+    state = read_state(path)
+    kind = state.get("kind")
+    try:
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise Unsound(f"holds a {str(kind)[:80]!r}, which is none of {', '.join(KINDS)}")
+        return KINDS[kind](state)
+    except Unsound as error:
+        raise ModelFileError(f"{path} {error}; {error.remedy}.") from error

@@ -1,0 +1,103 @@
+"""A trajectory as a state that a model file holds, and back."""
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from ..data.dask import is_chunked
+from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
+from ..trajectory.core import Samples, Trajectory
+from ..trajectory.geometry import place
+from ..trajectory.roots import Root
+from .estimators import estimator_from_state, estimator_state
+from .format import Unsound
+
+
+def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
+    """Graph, roots and estimator; the samples only if the estimator does not hold them.
+
+    Names of samples are not part of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory import Trajectory
+    >>> from branchwise.persistence.trajectory import trajectory_from_state, trajectory_state
+    >>> path = Trajectory([[0, 1], [1, 2]], np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0]]))
+    >>> trajectory_from_state(trajectory_state(path.rooted(node="T2")))
+    <Trajectory: 3 samples, 1 branches, 2 tips, rooted at T2>
+    """
+    base, samples, model = trajectory._base, trajectory._samples, trajectory.estimator_
+    # The file of an estimator is without points that stay on the workers of Dask.
+    is_fitted = (
+        model is not None
+        and not is_chunked(model.embedding_)
+        and np.array_equal(samples.points, _fitted(model, samples.scale))
+    )
+    return {
+        "kind": "trajectory",
+        "estimator": None if model is None else estimator_state(model),
+        "nodes": base.nodes,
+        "edges": base.edges,
+        "points": None if is_fitted else samples.points,
+        "roots": [[root.kind, int(root.which)] for root in trajectory._roots],
+        "end": trajectory._end,
+        "sigma": samples.sigma,
+        "scale": samples.scale,
+    }
+
+
+def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
+    """The trajectory of a state, with every part of it checked.
+
+    `Trajectory.support` cannot repeat how it was made: that needs the trajectory itself.
+    """
+    try:
+        model = None if state["estimator"] is None else estimator_from_state(state["estimator"])
+        scale = check_positive(state["scale"], "scale")
+        nodes = check_positions(state["nodes"], "nodes")
+        edges = _edges(np.asarray(state["edges"]), len(nodes))
+        given = _fitted(model, scale) if state["points"] is None else state["points"]
+        points, names = check_points(given, nodes, None)
+        roots = [_root(root, len(nodes), len(points)) for root in state["roots"]]
+        end = None if state["end"] is None else _root(["node", state["end"]], len(nodes), 0).which
+        samples = Samples(points, names, check_sigma(state["sigma"]), scale, 1)
+    except Unsound:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Unsound(
+            f"holds a trajectory that is not as branchwise writes it ({error})"
+        ) from error
+    new = Trajectory.__new__(Trajectory)
+    new._samples, new.estimator_, new._recipe = samples, model, ()
+    new._settle(place(nodes, edges, points), roots, end)
+    return new
+
+
+def check_positive(value: Any, name: str) -> float:
+    """A finite number above 0."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < np.inf:
+        raise Unsound(f"holds a trajectory with {name}={value!r}, which must be above 0")
+    return float(value)
+
+
+def _fitted(model: Any, scale: float) -> Floats:
+    """The samples that the estimator was fitted to, in units of the data."""
+    return np.asarray(model.embedding_, dtype=np.float64) * scale
+
+
+def _edges(edges: Any, n_nodes: int) -> Ints:
+    """Edges in their own order, with the loops of nodes that stand alone."""
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise TypeError(f"edges of shape {edges.shape}")
+    check_edges(edges, n_nodes)
+    return edges.astype(np.intp)
+
+
+def _root(given: Any, n_nodes: int, n_samples: int) -> Root:
+    kind, which = given
+    limit = {"node": n_nodes, "sample": n_samples}[kind]
+    if not isinstance(which, int) or isinstance(which, bool) or not 0 <= which < limit:
+        raise Unsound(f"holds a trajectory with {kind} {which!r} of {limit}")
+    return Root(kind, which)

@@ -1,0 +1,162 @@
+"""What there is to draw in a result: samples, nodes, edges, names."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.colors import is_color_like
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import import_pandas
+from .._messages import listed
+from .._typing import Floats, Ints
+from ..model_selection import check_learner
+from ..trajectory import Trajectory
+from ..trajectory.checks import check_geometry, check_order, check_positions
+
+
+class Scene(NamedTuple):
+    """Samples in a space, and a graph in the same space."""
+
+    points: Floats  # (n_samples, n_components)
+    axis_names: list[str]
+    nodes: Any = None  # (n_nodes, n_components), or None without a graph
+    edges: Any = None  # (n_edges, 2)
+    weights: Any = None  # (n_edges,), or None where all edges are alike
+    samples_are_nodes: bool = False
+    milestones: Any = None  # name -> node, the most important first
+    roots: Ints = np.empty(0, dtype=np.intp)
+    has_given_root: bool = False  # and not only one to start at for want of any other
+
+
+def scene_of(embedding: Any, nodes: Any = None, tree: Any = None) -> Scene:
+    """What there is to draw in a trajectory, a fitted estimator, or arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import scene_of
+    >>> scene = scene_of(np.eye(3), np.eye(3), [[0, 1], [1, 2]])
+    >>> scene.edges.tolist(), scene.axis_names
+    ([[0, 1], [1, 2]], ['component 1', 'component 2', 'component 3'])
+    """
+    is_result = isinstance(embedding, Trajectory) or hasattr(embedding, "fit")
+    if is_result and (nodes is not None or tree is not None):
+        raise ValueError(
+            f"nodes and tree are those of the {type(embedding).__name__}; leave them out, or pass "
+            "an array of samples with them."
+        )
+    if isinstance(embedding, Trajectory):
+        return of_trajectory(embedding)
+    if is_result:
+        return of_estimator(embedding)
+    return of_arrays(embedding, nodes, tree)
+
+
+def of_trajectory(path: Trajectory) -> Scene:
+    """Samples, graph, milestones and roots of a trajectory."""
+    points = path._samples.points
+    model = path.estimator_
+    names = component_names(points) if model is None else list(model.get_feature_names_out())
+    return Scene(
+        points,
+        names,
+        path.nodes_,
+        path.edges_,
+        # As in a trajectory of SPL or DRTree, where edges would hide the samples.
+        samples_are_nodes=np.array_equal(points, path.nodes_),
+        milestones=path.milestones_["node"].to_dict(),
+        roots=path.roots_,
+        has_given_root=bool(path._roots),
+    )
+
+
+def of_estimator(model: Any) -> Scene:
+    """Embedding and graph of a fitted estimator: its tree, or the weighted graph of SPL."""
+    check_learner(model)
+    check_is_fitted(model)
+    points, names = model.embedding_, list(model.get_feature_names_out())
+    if len(points) == 0:
+        raise ValueError(
+            f"the {type(model).__name__} was fitted to a Dask array and does not have its points; "
+            "draw Trajectory.from_estimator(model, points=model.transform(X))."
+        )
+    is_spl = hasattr(model, "graph_")
+    upper = sparse.triu(model.graph_ if is_spl else model.tree_, 1).tocoo()
+    return Scene(
+        points,
+        names,
+        points if is_spl else model.centers_,
+        np.column_stack([upper.row, upper.col]),
+        varying(upper.data),
+        samples_are_nodes=is_spl or model.centers_ is points,
+    )
+
+
+def of_arrays(embedding: Any, nodes: Any, tree: Any) -> Scene:
+    """Samples, and the graph if there is one."""
+    points = check_positions(embedding, "embedding")
+    columns = getattr(embedding, "columns", None)
+    names = component_names(points) if columns is None else [str(name) for name in columns]
+    if tree is None and nodes is None:
+        return Scene(points, names)
+    if tree is None:
+        raise ValueError("nodes are given without tree; pass both, or neither.")
+    positions, edges = check_geometry(tree, points if nodes is None else nodes)
+    if positions.shape[1] != points.shape[1]:
+        raise ValueError(
+            f"nodes has {positions.shape[1]} column(s) but embedding has {points.shape[1]}; pass "
+            "both in the same space."
+        )
+    is_matrix = sparse.issparse(tree) or np.shape(tree) == (len(positions),) * 2
+    weights = sparse.csr_array(tree)[edges[:, 0], edges[:, 1]] if is_matrix else None
+    return Scene(
+        points,
+        names,
+        positions,
+        edges,
+        None if weights is None else varying(np.asarray(weights).ravel()),
+        samples_are_nodes=nodes is None or np.array_equal(points, positions),
+    )
+
+
+def component_names(points: Floats) -> list[str]:
+    """Names for columns that have none."""
+    return [f"component {k + 1}" for k in range(points.shape[1])]
+
+
+def varying(weights: Floats) -> Floats | None:
+    """Weights that say something; none if all are the same."""
+    return weights if len(weights) and np.ptp(weights) > 0 else None
+
+
+def values_of(result: Any, color: Any) -> Any:
+    """Values to colour the samples by; those of a trajectory have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import values_of
+    >>> from branchwise.trajectory import Trajectory
+    >>> path = Trajectory([[0, 1]], np.array([[0.0, 0.0], [4.0, 0.0]]))
+    >>> values_of(path, "pseudotime").tolist()
+    [0.0, 4.0]
+    """
+    if not isinstance(result, Trajectory):
+        return color
+    if not isinstance(color, str):
+        check_order(color, result.names_, "color")
+        return color
+    if color == "branch":
+        pandas = import_pandas()
+        order = result.branch_table_.index
+        return pandas.Series(pandas.Categorical(result.branches_, order), name="branch")
+    if color in result.samples_.columns:
+        return result.samples_[color]
+    if not is_color_like(color):
+        raise ValueError(
+            f"color={color!r} is neither a column of samples_ "
+            f"({listed(result.samples_.columns)}) nor a colour; pass one of these, or one value "
+            "for each sample."
+        )
+    return color

@@ -1,0 +1,499 @@
+"""The steps of a preparation: medians, logarithms, normal scores, scales, axes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.special import ndtri
+from sklearn.impute import SimpleImputer
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from .._compat import kernel
+from .._messages import listed
+from .._typing import Floats, Ints, Matrix
+from ..data.centering import CentredRows
+from ..data.checks import check_finite
+from ..linalg import column_signs, complete_basis, largest_eigenpairs
+from ..solvers.pca import RANK_RTOL, principal_axes
+from .columns import N_NAMED, column_label, missing_counts
+
+# A spread below this part of the largest value is rounding.
+CONSTANT_RTOL = 10 * np.finfo(np.float64).eps
+
+# Symmetric matrices up to this size are decomposed as a whole. Components that are mostly noise,
+# as the last of fifty usually are, lie so near to one another that an iteration takes longer.
+MAX_DECOMPOSED = 4096
+
+
+class Medians(NamedTuple):
+    """Missing values become the median of the training data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Medians
+    >>> Medians(np.array([5.0, 7.0])).apply(np.array([[1.0, np.nan]]))
+    array([[1., 7.]])
+    """
+
+    medians: Floats
+
+    @classmethod
+    def fit(cls, X: Matrix, names: Any = None) -> "Medians":
+        """Medians of the known values; of a sparse matrix, with its zeros."""
+        empty = np.flatnonzero(missing_counts(X) == X.shape[0])
+        if len(empty):
+            told = listed((column_label(names, j) for j in empty), N_NAMED)
+            raise ValueError(
+                f"impute='median' needs a known value in every column, but X has none in "
+                f"{len(empty)} ({told}); leave such columns out."
+            )
+        check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
+        return cls(SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64))
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X with its missing values filled in, in its own precision."""
+        medians = self.medians.astype(X.dtype)
+        if not sparse.issparse(X):
+            return np.where(np.isnan(X), medians, X)
+        values = np.where(np.isnan(X.data), medians[X.indices], X.data)
+        return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+class Logarithms(NamedTuple):
+    """log(1 + x), for counts and other values above −1; zero stays zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Logarithms
+    >>> Logarithms().apply(np.array([[0.0, 1.0]])).round(3)
+    array([[0.   , 0.693]])
+    """
+
+    @classmethod
+    def check(cls, X: Matrix, names: Any = None) -> None:
+        """Values are above −1."""
+        values = X.data if sparse.issparse(X) else X
+        if values.size == 0 or values.min() > -1:
+            return
+        cells = sparse.coo_array(X)
+        wrong = np.flatnonzero(cells.data <= -1)
+        first = wrong[np.argmin(cells.col[wrong])]
+        raise ValueError(
+            f"X holds {cells.data[first]:.6g} in {column_label(names, cells.col[first])}, row "
+            f"{cells.row[first]}, but log1p=True needs values above -1; leave log1p out for data "
+            "that are logarithms or scores already."
+        )
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X on the logarithmic scale."""
+        return X.log1p() if sparse.issparse(X) else np.log1p(X)
+
+
+class Scales(NamedTuple):
+    """Every feature in units of its standard deviation (of the N samples, not of N − 1).
+
+    Data are centred as well if those of the training were dense. Sparse ones were not, and no later
+    rows are, dense or sparse: a row has to come out the same however it is stored. A feature that
+    was constant in training has no scale: it becomes 0, there and in every later table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Scales
+    >>> X = np.array([[1.0, 3.0], [5.0, 3.0]])
+    >>> Scales.fit(X).apply(X)
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+
+    mean: Floats
+    scale: Floats  # 0 for a constant
+    # None: as the rows are stored, of which older files do not know, and which the axes make up for
+    is_centred: bool | None = None
+
+    @classmethod
+    def fit(cls, X: Matrix) -> "Scales":
+        """Means and standard deviations."""
+        low, high = extremes(X)
+        # In units of the largest value, so that no square can vanish.
+        unit = np.maximum(-low, high)
+        unit[unit == 0] = 1.0
+        if sparse.issparse(X):
+            parts = sparse.csr_array((X.data / unit[X.indices], X.indices, X.indptr), X.shape)
+            mean, variance = mean_variance_axis(parts, axis=0)
+        else:
+            parts = X / unit
+            mean, variance = parts.mean(axis=0), parts.var(axis=0)
+        sd = np.sqrt(variance)
+        is_constant = (low == high) | (sd <= CONSTANT_RTOL)
+        scale = np.where(is_constant, 0.0, sd * unit)
+        return cls(mean * unit, scale, is_centred=not sparse.issparse(X))
+
+    def makes_dense(self, X: Matrix) -> bool:
+        """Whether X is sparse and does not stay so."""
+        return sparse.issparse(X) and bool(self.is_centred)
+
+    def apply(self, X: Matrix) -> Matrix:
+        """X in these units."""
+        has_scale = self.scale > 0
+        scale = np.where(has_scale, self.scale, 1.0)
+        if sparse.issparse(X) and not self.is_centred:
+            values = np.where(has_scale[X.indices], X.data / scale[X.indices], 0.0)
+            return type(X)((values, X.indices, X.indptr), shape=X.shape)
+        rows = X.toarray() if sparse.issparse(X) else X
+        if self.is_centred is not False:
+            rows = rows - self.mean
+        return np.where(has_scale, rows / scale, 0.0)
+
+    def divide(self, values: Floats) -> Floats:
+        """Values of the features in these units, not centred; 0 for constants."""
+        return np.divide(values, self.scale, out=np.zeros_like(values), where=self.scale > 0)
+
+    def mean_after(self, X: Matrix, learned: Floats) -> Floats:
+        """The mean of the training data in these units, as `apply` would give them stored as X is.
+
+        `learned` is their mean as they were stored, sparse or not: 0 but for rounding if not.
+        """
+        mean = self.divide(self.mean)
+        was_sparse = np.abs(learned).sum() > np.abs(mean).sum() / 2
+        if was_sparse == sparse.issparse(X):
+            return learned
+        return np.zeros_like(mean) if was_sparse else mean
+
+
+class Axes(NamedTuple):
+    """Coordinates along the principal axes of the training data.
+
+    The entry of largest size of each axis is positive. Axes beyond the rank of the data are
+    arbitrary; the training data are zero along them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Axes
+    >>> X = np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])
+    >>> axes = Axes.fit(X, 1)
+    >>> axes.apply(X).round(6).ravel(), axes.variance_ratio.round(6)
+    (array([-5.,  0.,  5.]), array([1.]))
+    """
+
+    mean: Floats
+    components: Floats
+    variance_ratio: Floats
+
+    @classmethod
+    def fit(cls, X: Matrix, n_components: int) -> "Axes":
+        """The axes of largest variance."""
+        check_n_axes(n_components, X.shape)
+        Y = CentredRows(X)
+        W = complete_basis(Y.lift(leading_axes(Y, n_components)), n_components)
+        W = W * column_signs(W)
+        along = Y.project(Y.lower(W))
+        ratio = np.einsum("ij,ij->j", along, along) / max(Y.energy, np.finfo(float).tiny)
+        return cls(Y.mean, np.ascontiguousarray(W.T), ratio)
+
+    def apply(self, X: Matrix) -> Floats:
+        """X along the axes, by the same sums for one row as for many."""
+        W = np.ascontiguousarray(self.components.T)
+        if sparse.issparse(X):
+            return np.asarray(X @ W - self.mean @ W)
+        return centred_product(X, self.mean, W)
+
+
+def extremes(X: Matrix) -> tuple[Floats, Floats]:
+    """The smallest and the largest value of each feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import extremes
+    >>> extremes(np.array([[1.0, 5.0], [2.0, 4.0]]))
+    (array([1., 4.]), array([2., 5.]))
+    """
+    low, high = (
+        np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme).ravel()
+        for extreme in (X.min(axis=0), X.max(axis=0))
+    )
+    return low, high
+
+
+def check_n_axes(n_components: int, shape: tuple[int, int]) -> None:
+    """There are at most as many axes as samples and as features."""
+    if n_components > min(shape):
+        raise ValueError(
+            f"pca={n_components} must be at most min(n_samples, n_features)={min(shape)} "
+            f"(n_samples={shape[0]}, n_features={shape[1]}); lower pca."
+        )
+
+
+def leading_axes(Y: CentredRows, n_components: int) -> Floats:
+    """Orthonormal axes of largest variance, but none without any, at least one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import leading_axes
+    >>> from branchwise.data.centering import CentredRows
+    >>> Y = CentredRows(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    >>> np.abs(leading_axes(Y, 2)).round(6)
+    array([[0.707107],
+           [0.707107]])
+    """
+    if min(Y.n_rows, Y.n_dims) > MAX_DECOMPOSED:
+        W, rank = principal_axes(Y, n_components)
+        return W[:, : max(rank, 1)]
+    if Y.n_dims <= MAX_DECOMPOSED:
+        values, W = largest_eigenpairs(Y.gram(), min(n_components, Y.n_dims))
+    else:
+        rows = Y.dense(slice(0, Y.n_rows))
+        values, U = largest_eigenpairs(rows @ rows.T, n_components)
+        W = rows.T @ U
+    return axes_with_variance(values[::-1], W[:, ::-1])
+
+
+def axes_with_variance(values: Floats, W: Floats) -> Floats:
+    """Eigenvectors, orthonormal or nearly, whose eigenvalues are more than rounding; or one axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import axes_with_variance
+    >>> axes_with_variance(np.array([3.0, 1e-20]), np.eye(2)).shape
+    (2, 1)
+    """
+    W = W[:, values > RANK_RTOL * max(values[0], 0.0)]
+    if W.shape[1] == 0:
+        return np.eye(len(W), 1)
+    # Orthonormal but for rounding, or times a singular value each.
+    Q, R = np.linalg.qr(W)
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
+
+
+# So many values are kept of a feature at most.
+MAX_KNOTS = 1000
+
+# Blom's: the score of rank r among N is the normal quantile of (r − 3/8)/(N + 1/4).
+BLOM = 0.375
+
+
+class NormalScores(NamedTuple):
+    """The normal score of each value's rank in the training data.
+
+    Between two values of the table scores are interpolated; beyond it they are those of its ends.
+    The values of feature j are ``values[offsets[j]:offsets[j + 1]]``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import NormalScores
+    >>> table = NormalScores.fit(np.array([[1.0], [10.0], [100.0]]))
+    >>> table.apply(np.array([[1.0], [10.0], [100.0], [55.0], [1e6]])).round(2).ravel()
+    array([-0.87,  0.  ,  0.87,  0.43,  0.87])
+    """
+
+    values: Floats
+    scores: Floats
+    offsets: Ints
+
+    @classmethod
+    def fit(cls, X: Floats) -> "NormalScores":
+        """The table of each feature."""
+        tables = [knots(*blom_scores(column)) for column in X.T]
+        values, scores = (np.concatenate(parts) for parts in zip(*tables, strict=True))
+        sizes = [len(table[0]) for table in tables]
+        return cls(values, scores, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp))
+
+    def apply(self, X: Floats) -> Floats:
+        """The scores of the values of X."""
+        out = np.empty(X.shape)
+        for j, column in enumerate(X.T):
+            part = slice(self.offsets[j], self.offsets[j + 1])
+            out[:, j] = interpolate(column, self.values[part], self.scores[part])
+        return out
+
+
+def blom_scores(x: Floats) -> tuple[Floats, Floats]:
+    """The distinct values in order, and the normal scores of their ranks; equals share one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import blom_scores
+    >>> values, scores = blom_scores(np.array([3.0, 1.0, 3.0, 4.0]))
+    >>> values, scores.round(3)
+    (array([1., 3., 4.]), array([-1.049,  0.   ,  1.049]))
+    """
+    values, counts = np.unique(x, return_counts=True)
+    rank = np.cumsum(counts) - (counts - 1) / 2
+    return values, ndtri((rank - BLOM) / (len(x) + 1 - 2 * BLOM))
+
+
+def knots(values: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """At most `MAX_KNOTS` of the values, so that interpolation misses no score by a step or more.
+
+    A step is the range of the scores divided into ``MAX_KNOTS / 2 − 1``: below 0.02 for a million
+    samples. The values next to every multiple of it are kept, on either side, so that a value that
+    was left out lies between two whose scores are within one step. That holds for any distribution,
+    as scores never fall; a jump at a value that many samples share stays one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import blom_scores, knots
+    >>> values, scores = blom_scores(np.random.default_rng(0).normal(size=5000))
+    >>> len(knots(values, scores)[0]) <= 1000
+    True
+    """
+    if len(values) <= MAX_KNOTS:
+        return values, scores
+    grid = np.linspace(scores[0], scores[-1], MAX_KNOTS // 2)
+    above = np.searchsorted(scores, grid, side="left")
+    below = np.searchsorted(scores, grid, side="right") - 1
+    kept = np.unique(np.concatenate([above, below]))
+    return values[kept], scores[kept]
+
+
+def interpolate(x: Floats, values: Floats, scores: Floats) -> Floats:
+    """Scores at x: exact at the values, constant beyond them.
+
+    Unlike `numpy.interp`, it divides by no gap before it has multiplied: values may be as near to
+    each other as numbers get.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import interpolate
+    >>> interpolate(np.array([-1.0, 0.5, 9.0]), np.array([0.0, 1.0]), np.array([-2.0, 2.0]))
+    array([-2.,  0.,  2.])
+    """
+    if len(values) == 1:
+        return np.full(len(x), scores[0])
+    x = np.clip(x, values[0], values[-1])
+    k = np.minimum(np.searchsorted(values, x, side="right") - 1, len(values) - 2)
+    part = (x - values[k]) / (values[k + 1] - values[k])
+    return (1 - part) * scores[k] + part * scores[k + 1]
+
+
+def centred_product(X: Floats, center: Floats, W: Floats) -> Floats:
+    """(X − 1·centerᵀ) @ W, row by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import centred_product
+    >>> centred_product(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
+    array([[1., 2.]])
+    """
+    out = np.zeros((len(X), W.shape[1]))
+    add_products(np.ascontiguousarray(X), center, np.ascontiguousarray(W), out)
+    return out
+
+
+@kernel
+def add_products(X: Floats, center: Floats, W: Floats, out: Floats) -> None:
+    """Add (X − center) @ W to out, feature after feature."""
+    for i in range(len(X)):
+        for j in range(len(center)):
+            x = X[i, j] - center[j]
+            for k in range(W.shape[1]):
+                out[i, k] += x * W[j, k]
+
+
+# Rows that are worked on at a time, in double precision.
+BLOCK = 8192
+
+# Steps whose result is dense whatever they are given.
+DENSE = {"rank_normalize", "adjust"}
+
+
+def repeat_steps(
+    steps: dict[str, Any], X: Matrix, Z: Floats | None = None, n_rows: int = BLOCK
+) -> Matrix:
+    """X, at least one row without gaps, after all steps, in its own precision.
+
+    Parameters
+    ----------
+    steps : dict
+        As in `Preparation.steps_`.
+    X : array or CSR matrix of shape (n_samples, n_features)
+    Z : array of shape (n_samples, n_columns) or None
+        The encoded covariates, for adjust.
+    n_rows : int
+        So many are worked on at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import repeat_steps
+    >>> from branchwise.preprocessing.steps import Scales
+    >>> steps = {"standardize": Scales(np.array([2.0]), np.array([0.5]))}
+    >>> repeat_steps(steps, np.array([[3.0]], dtype=np.float32))
+    array([[2.]], dtype=float32)
+    """
+    blocks = [slice(start, start + n_rows) for start in range(0, X.shape[0], n_rows)]
+    done = [
+        after_steps(steps, X[rows], None if Z is None else Z[rows]).astype(X.dtype)
+        for rows in blocks
+    ]
+    return sparse.vstack(done, format="csr") if sparse.issparse(done[0]) else np.vstack(done)
+
+
+def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Matrix:
+    """Some rows after all steps but that which fills gaps, in double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import after_steps
+    >>> from branchwise.preprocessing.steps import Logarithms
+    >>> after_steps({"log1p": Logarithms()}, np.zeros((1, 2)))
+    array([[0., 0.]])
+    """
+    X = in_double(X)
+    for name, step in steps.items():
+        if name in DENSE and sparse.issparse(X):
+            X = X.toarray()
+        if name == "standardize" and "pca" in steps:
+            step = step._replace(is_centred=None)  # so that sparse rows stay sparse until then
+        if name == "pca" and "standardize" in steps:
+            # Which has centred X, or not, as the training data may have not been, or been.
+            step = step._replace(mean=steps["standardize"].mean_after(X, step.mean))
+        if name == "adjust":
+            X = step.apply(X, Z)
+        elif name != "impute":
+            X = step.apply(X)
+    return X
+
+
+def dense_steps(steps: dict[str, Any], X: Matrix) -> list[str]:
+    """The steps after which sparse rows are dense, but for the axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from branchwise.preprocessing.steps import dense_steps
+    >>> from branchwise.preprocessing.steps import Scales
+    >>> fitted = {"standardize": Scales.fit(np.array([[1.0], [3.0]]))}
+    >>> dense_steps(fitted, sparse.csr_array([[2.0]]))
+    ['standardize']
+    """
+    found = [name for name in steps if name in DENSE]
+    if "standardize" in steps and steps["standardize"].makes_dense(X):
+        found.append("standardize")
+    return found
+
+
+def in_double(X: Matrix) -> Matrix:
+    """In double precision and row after row: how sums are rounded depends on the order in memory.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import in_double
+    >>> in_double(np.ones((2, 3), dtype=np.float32, order="F")).flags.c_contiguous
+    True
+    """
+    return X.astype(np.float64) if sparse.issparse(X) else X.astype(np.float64, order="C")

@@ -1,0 +1,399 @@
+"""What a page needs to place new samples as `transform` does: numbers only, no training table."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._compat import fitted_rows
+from .._typing import Floats, Ints, Matrix
+from ..data.row_order import column_factors, row_keys
+from ..estimators.ddrtree import FIXED_POINT_RTOL, MAX_FIXED_POINT_STEPS
+from ..pipeline import knowing
+from ..preprocessing import Preparation
+from ..trajectory import Trajectory
+from .encoding import double, indices, single
+from .features import Features
+
+# More than this is not put into a page (24 MiB), before it is compressed.
+MAX_MODEL_BYTES = 24 * 2**20
+
+# Of more training samples it is not kept where each of them is: they are placed as new ones are.
+MAX_KNOWN = 200_000
+
+# So many rows are prepared again, to see whether they are those that the model was fitted to.
+N_CHECKED = 50
+
+# Rows whose keys are computed at a time.
+BLOCK = 4096
+
+INSTEAD = "use branchwise transform, or Trajectory.place in Python, instead."
+
+
+class CannotPlace(Exception):
+    """Why a page cannot place new samples, in one sentence."""
+
+
+def model_state(
+    path: Trajectory,
+    preparation: Preparation | None,
+    names: Sequence[str] | None,
+    given: Features | None,
+    covariates: Any,
+) -> dict[str, Any]:
+    """The model, or the reason why a page cannot have it.
+
+    Parameters
+    ----------
+    path : Trajectory
+    preparation : Preparation or None
+        What was done to the features before the fit.
+    names : sequence of str or None
+        Names of the features, before the preparation; None: those that the model knows, or x0, x1
+        and so on.
+    given : Features or None
+        The training samples, before the preparation.
+    covariates : DataFrame or None
+        What the preparation adjusts for, of the training samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.report.embedded_model import model_state
+    >>> from branchwise.trajectory import Trajectory
+    >>> path = Trajectory([[0, 1]], np.array([[0.0], [4.0]]))
+    >>> model_state(path, None, None, None, None)["reason"][:56]
+    'This graph was given, not learned by branchwise, so that new'
+    """
+    try:
+        return _model_state(path, preparation, names, given, covariates)
+    except CannotPlace as error:
+        return {"reason": str(error)}
+
+
+def _model_state(
+    path: Trajectory,
+    preparation: Preparation | None,
+    names: Sequence[str] | None,
+    given: Features | None,
+    covariates: Any,
+) -> dict[str, Any]:
+    model = path.estimator_
+    if model is None:
+        raise CannotPlace(
+            "This graph was given, not learned by branchwise, so that new samples cannot be placed on "
+            "it in this page; place points in its own space with Trajectory.project in Python "
+            "instead."
+        )
+    steps = {} if preparation is None else preparation.steps_
+    size = check_size(model, steps)
+    check_centring(model, steps)
+    names = feature_names(model, preparation, names, given)
+    raw = None if given is None or not is_of_fit(path) else training_rows(given, names)
+    encoded = None
+    if "adjust" in steps and raw is not None:
+        encoded = encoded_covariates(steps["adjust"], covariates)
+    check_same(model, preparation, raw, covariates)
+    known = known_rows(model, MAX_MODEL_BYTES - size)
+    return {
+        "features": list(names),
+        "covariates": list(steps["adjust"].names) if "adjust" in steps else [],
+        "drops_missing": preparation is not None and preparation.impute == "drop",
+        "steps": [step_state(steps, name) for name in steps],
+        "n_prepared": int(model.n_features_in_),
+        "kernel": kernel_state(model),
+        "mean": double(model.mean_),
+        "components": None if model.n_components is None else double(model.components_),
+        "place": PLACES[type(model).__name__](model),
+        "known": known,
+        "raw_known": raw_known(model, steps, raw, encoded) if known is not None else None,
+        "distances": single(np.percentile(path.distance_, np.arange(101))),
+        "latest": float(path.pseudotime_.max()),
+    }
+
+
+def is_of_fit(path: Trajectory) -> bool:
+    """Whether the samples are those that the model was fitted to, each with a known row."""
+    samples, model = path._samples, path.estimator_
+    if len(model._known_keys) != len(samples.points):
+        return False
+    return np.array_equal(samples.points, double(model.embedding_) * samples.scale)
+
+
+def check_size(model: Any, steps: dict[str, Any]) -> int:
+    """A page holds what `transform` needs only if that is not too much, and numbers: its bytes."""
+    name = type(model).__name__
+    if callable(model.kernel):
+        raise CannotPlace(
+            f"New samples cannot be placed in this page, because the kernel of this {name} is a "
+            "function in Python, which a page cannot run; use Trajectory.place in Python instead."
+        )
+    n_data, n_features, d = len(model.mean_), int(model.n_features_in_), len(model.components_)
+    n_numbers = 0 if model.n_components is None else d * n_data
+    n_numbers += len(getattr(model, "centers_", ())) * d
+    parts = [part for step in steps.values() for part in step]
+    n_numbers += sum(part.size for part in parts if isinstance(part, np.ndarray))
+    n_training = 0
+    if model._kernel_samples is not None:
+        n_training += n_data * n_features
+    if name == "SPL":
+        n_training += len(model.embedding_) * n_data
+    if 8 * (n_numbers + n_training) > MAX_MODEL_BYTES:
+        what = "the training samples, by which it places others," if n_training else "its model"
+        raise CannotPlace(
+            f"New samples cannot be placed in this page, because {what} would take "
+            f"{8 * (n_numbers + n_training) / 2**20:,.0f} MiB, and a page holds at most "
+            f"{MAX_MODEL_BYTES // 2**20} MiB of it; {INSTEAD}"
+        )
+    return 8 * (n_numbers + n_training)
+
+
+def check_centring(model: Any, steps: dict[str, Any]) -> None:
+    """Earlier versions did not keep whether scaled rows were centred; those of a file would be."""
+    step = steps.get("standardize")
+    if step is None or step.is_centred is not None or "pca" in steps:
+        return
+    samples = model._kernel_samples
+    mean = model.mean_ if samples is None else samples.mean(axis=0)
+    if step.mean_after(np.empty((0, len(step.mean))), mean) is not mean:
+        raise CannotPlace(
+            "New samples cannot be placed in this page, because the model was fitted to a sparse "
+            "table by an earlier version of branchwise, which did not keep that its rows were not "
+            "centred; fit it again."
+        )
+
+
+def feature_names(
+    model: Any,
+    preparation: Preparation | None,
+    names: Sequence[str] | None,
+    given: Features | None,
+) -> list[str]:
+    """What the columns of a new table have to be called."""
+    fitted = model if preparation is None else preparation
+    n_features = int(fitted.n_features_in_)
+    if names is not None:
+        found = [str(name) for name in names]
+    elif hasattr(fitted, "feature_names_in_"):
+        found = [str(name) for name in fitted.feature_names_in_]
+    elif given is not None and len(given.names) == n_features:
+        found = given.names
+    else:
+        found = [f"x{k}" for k in range(n_features)]
+    if len(found) != n_features or len(set(found)) < n_features:
+        raise CannotPlace(
+            "New samples cannot be placed in this page, because the columns of a table are found "
+            f"by name, and {len(set(found)):,} different names are known of {n_features:,} "
+            f"features; {INSTEAD}"
+        )
+    return found
+
+
+def training_rows(given: Features, names: Sequence[str]) -> Matrix | None:
+    """The features that the model was fitted to among those that are given, if all are there."""
+    if list(names) == given.names:
+        return given.values  # a copy of a large table would be one too many
+    at = {name: k for k, name in enumerate(given.names)}
+    if not all(name in at for name in names):
+        return None
+    return given.take([at[name] for name in names]).values
+
+
+def encoded_covariates(step: Any, covariates: Any) -> Floats | None:
+    """What was adjusted for, as columns of numbers, if it is known."""
+    columns = set(map(str, getattr(covariates, "columns", ())))
+    return step.design(covariates) if columns.issuperset(step.names) else None
+
+
+def check_same(
+    model: Any, preparation: Preparation | None, raw: Matrix | None, covariates: Any
+) -> None:
+    """The given rows are those of the fit: if not, a new table would be placed wrongly."""
+    if raw is None:
+        return
+    rows = np.unique(np.linspace(0, raw.shape[0] - 1, N_CHECKED).astype(np.intp))
+    some = raw[rows]
+    if preparation is not None:
+        if "adjust" in preparation.steps_:
+            step = preparation.steps_["adjust"]
+            if encoded_covariates(step, covariates) is None:
+                return
+            covariates = covariates[step.names].iloc[rows]
+        some = knowing(preparation, None).transform(some, covariates=covariates)
+    some = some if sparse.issparse(some) else np.asarray(some)
+    # The fit may have been to a copy in single precision.
+    found = [row_keys(kind) for kind in (some, some.astype(np.float32))]
+    fitted = keys_by_row(model)[rows]
+    if any((keys == fitted).all() for keys in found):
+        return
+    if any(np.isin(keys, model._known_keys).all() for keys in found):
+        raise ValueError(
+            "features has the rows of the fit in another order; pass them in the order in which "
+            "they were fitted, for instance features.loc[names]."
+        )
+    name = type(model).__name__
+    why = (
+        f"the features in it are not those that the {name} was fitted to, which may have been "
+        "scaled; pass the preparation of the fit as well, if that was a branchwise.Preparation, or"
+        if preparation is None
+        else f"the preparation does not make of the features in it what the {name} was fitted to; "
+        "pass the preparation and the features of the fit, or"
+    )
+    raise CannotPlace(f"New samples cannot be placed in this page, because {why} {INSTEAD}")
+
+
+def keys_by_row(model: Any) -> Ints:
+    """The keys of the rows that the model was fitted to, in the order of these."""
+    keys = np.empty_like(model._known_keys)
+    keys[model._known_rows] = model._known_keys
+    return keys
+
+
+def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
+    """One step of the preparation, as it is done to dense rows."""
+    step = steps[name]
+    if name == "impute":
+        numbers = {"medians": double(step.medians)}
+    elif name == "log1p":
+        numbers = {}
+    elif name == "rank_normalize":
+        numbers = {
+            "values": double(step.values),
+            "scores": double(step.scores),
+            "offsets": indices(step.offsets),
+        }
+    elif name == "adjust":
+        return {
+            "name": name,
+            "names": list(step.names),
+            "levels": [None if of is None else list(of) for of in step.levels],
+            "center": double(step.center),
+            "coefficients": double(step.coefficients),
+            "mean": double(step.mean),
+            "is_explained": step.is_explained.astype(np.uint8),
+        }
+    elif name == "standardize":
+        # With axes behind it, rows are centred as they are stored, and here they are dense.
+        is_centred = "pca" in steps or step.is_centred is not False
+        mean = step.mean if is_centred else np.zeros_like(step.mean)
+        numbers = {"mean": double(mean), "scale": double(step.scale)}
+    else:
+        mean = step.mean
+        if "standardize" in steps:
+            mean = steps["standardize"].mean_after(np.empty((0, len(mean))), mean)
+        numbers = {"mean": double(mean), "components": double(step.components)}
+    return {"name": name, **numbers}
+
+
+def kernel_state(model: Any) -> dict[str, Any] | None:
+    """The kernel between new samples and those of the fit, if there is one to evaluate."""
+    samples = model._kernel_samples
+    if samples is None:
+        return None
+    gamma = None
+    if model.kernel == "rbf":
+        gamma = float((model.kernel_params or {}).get("gamma", 1.0 / samples.shape[1]))
+    return {
+        "kind": model.kernel,
+        "gamma": gamma,
+        "samples": double(dense(samples)),
+        "n": samples.shape[0],
+    }
+
+
+def dense(rows: Matrix) -> Floats:
+    """A matrix as an array."""
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+
+
+def ddrtree_state(model: Any) -> dict[str, Any]:
+    """How DDRTree places a projected sample."""
+    return {
+        "kind": "DDRTree",
+        "centers": double(model.centers_),
+        "gamma": float(model.gamma_),
+        "sigma": float(model.sigma_),
+        "rtol": FIXED_POINT_RTOL,
+        "max_steps": MAX_FIXED_POINT_STEPS,
+    }
+
+
+def drtree_state(model: Any) -> dict[str, Any]:
+    """How DRTree places a projected sample."""
+    return {"kind": "DRTree", "centers": double(model.centers_), "lam": float(model.lam_)}
+
+
+def spl_state(model: Any) -> dict[str, Any]:
+    """How SPL places a sample: by the training samples nearest to it."""
+    slack, _, upper = model._dual()
+    return {
+        "kind": "SPL",
+        "rows": double(dense(fitted_rows(model._search))),
+        "rows_centred": not model._searches_sparse,
+        "embedding": double(model.embedding_),
+        "n_ties": int(model._search.n_neighbors),
+        "scale": float(model.scale_),
+        "slack": float(slack),
+        "upper": float(upper),
+        "share": len(model.components_) / 2 * float(model._edge_share),
+        "gamma": float(model.gamma_),
+    }
+
+
+PLACES = {"DDRTree": ddrtree_state, "DRTree": drtree_state, "SPL": spl_state}
+
+
+def known_rows(model: Any, room: int) -> dict[str, Any] | None:
+    """The rows that the model was fitted to, by their keys, and their places, if there is room."""
+    keys = model._known_keys
+    if not 0 < len(keys) <= MAX_KNOWN or 8 * model.embedding_.size > room:
+        return None
+    return {
+        "odd": column_factors(int(model.n_features_in_)),
+        "keys": keys.astype(np.uint64),
+        "rows": indices(model._known_rows),
+        "embedding": double(model.embedding_),
+    }
+
+
+def known_notes(path: Trajectory, state: dict[str, Any]) -> list[str]:
+    """What a page says if there are rows that it could know, and they are too many."""
+    if state.get("known", "") is not None or len(path.estimator_._known_keys) == 0:
+        return []
+    return [
+        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
+        f"places of at most {MAX_KNOWN:,}, and {MAX_MODEL_BYTES // 2**20} MiB with its model."
+    ]
+
+
+def raw_known(
+    model: Any, steps: dict[str, Any], raw: Matrix | None, encoded: Floats | None
+) -> dict[str, Any] | None:
+    """The same rows as they were before the preparation, if there was one."""
+    if not steps or raw is None or ("adjust" in steps and encoded is None):
+        return None
+    keys = raw_keys(raw, encoded)
+    # Rows that became equal share the place of the first of them.
+    first = model._known_rows[np.searchsorted(model._known_keys, keys_by_row(model))]
+    order = np.argsort(keys, kind="stable")
+    n_columns = raw.shape[1] + (0 if encoded is None else encoded.shape[1])
+    return {
+        "odd": column_factors(n_columns),
+        "keys": keys[order].astype(np.uint64),
+        "rows": indices(first[order]),
+    }
+
+
+def raw_keys(raw: Matrix, encoded: Floats | None) -> Ints:
+    """Keys of rows with the encoded covariates behind them; all that is missing is alike."""
+    if sparse.issparse(raw):
+        rows = sparse.csr_array(raw, copy=True)
+        rows.data[np.isnan(rows.data)] = np.nan
+        return row_keys(rows if encoded is None else sparse.hstack([rows, encoded], format="csr"))
+    keys = np.empty(raw.shape[0], dtype=np.uint64)
+    for start in range(0, len(keys), BLOCK):
+        part = slice(start, start + BLOCK)
+        rows = np.where(np.isnan(raw[part]), np.nan, raw[part])
+        keys[part] = row_keys(rows if encoded is None else np.hstack([rows, encoded[part]]))
+    return keys

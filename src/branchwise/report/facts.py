@@ -1,0 +1,117 @@
+"""What the page tells of the run: nothing that would not be mailed."""
+
+import math
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._messages import listed
+from ..graph import adjacency, count_branches
+from ..preprocessing import Preparation
+from ..trajectory import Trajectory
+
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+# Parameters that say how a fit was watched, not what was fitted.
+UNTOLD = {"callback", "verbose", "n_jobs", "checkpoint"}
+
+
+def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, Any]:
+    """Parameters and outcome of a fit, from the model itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.report.facts import model_facts
+    >>> from branchwise.trajectory import Trajectory
+    >>> model_facts(Trajectory([[0, 1]], np.array([[0.0], [4.0]])), None)["graph"]["tips"]
+    2
+    """
+    model = path.estimator_
+    facts: dict[str, Any] = {}
+    if model is not None:
+        parameters = model.get_params(deep=False)
+        facts = {
+            "method": type(model).__name__,
+            "parameters": {k: v for k, v in parameters.items() if k not in UNTOLD},
+            "fitted": fitted_facts(model),
+            "seed": parameters["random_state"],
+            "objective": float(model.objective_),
+            "n_iter": int(model.n_iter_),
+            "converged": bool(model.converged_),
+        }
+        if hasattr(model, "optimality_gap_"):
+            facts["optimality_gap"] = float(model.optimality_gap_)
+    if preparation is not None:
+        facts["preparation"] = preparation.get_params(deep=False)
+    facts["graph"] = graph_facts(path)
+    names = dict(
+        zip(path._branches.found.milestones.tolist(), path._branches.milestones, strict=True)
+    )
+    facts["root"] = listed(names[node] for node in path.roots_.tolist())
+    facts["versions"] = {
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in LIBRARIES},
+    }
+    return facts
+
+
+def fitted_facts(model: Any) -> dict[str, float]:
+    """The parameters that a fit has chosen."""
+    names = ("lam_", "gamma_", "sigma_", "scale_")
+    return {name: float(getattr(model, name)) for name in names if hasattr(model, name)}
+
+
+def graph_facts(path: Trajectory) -> dict[str, Any]:
+    """How large the graph is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.report.facts import graph_facts
+    >>> from branchwise.trajectory import Trajectory
+    >>> graph_facts(Trajectory([[0, 1]], np.array([[0.0], [4.0]])))["length"]
+    4.0
+    """
+    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
+    return {
+        "n_nodes": len(path.nodes_),
+        "n_edges": len(path.edges_),
+        "length": float(path.lengths_.sum()),
+        "tips": tips,
+        "forks": forks,
+        "branches": branches,
+    }
+
+
+def told(value: Any) -> Any:
+    """A fact as a page holds it: other objects by what they are, files by their names alone.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> import numpy as np
+    >>> from branchwise.report.facts import told
+    >>> told({"init": np.zeros((3, 2)), "input": pathlib.Path("/home/me/table.csv"), "C": np.inf})
+    {'init': 'array of shape (3, 2)', 'input': 'table.csv', 'C': 'inf'}
+    """
+    if isinstance(value, Mapping):
+        return {str(name): told(fact) for name, fact in value.items()}
+    if isinstance(value, list | tuple):
+        return [told(fact) for fact in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and math.isinf(value):
+        return str(value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, PurePath):
+        return value.name
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        return f"array of shape {value.shape}"
+    return getattr(value, "__name__", type(value).__name__)

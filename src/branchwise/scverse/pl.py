@@ -1,0 +1,515 @@
+"""Pictures of what `branchwise.tl` has written: they read slots and call `branchwise.plotting`."""
+
+from typing import Any
+
+import numpy as np
+
+from .._compat import import_extra
+from ..data.dask import is_chunked
+from ._adata import check_adata, column_of, gene_values, in_memory
+from ._keys import UNS
+from ._shown import chosen_genes, color_values, colors_of
+from ._stored import (
+    entry_of,
+    find_key,
+    present_keys,
+    stored_model,
+    stored_support,
+    stored_trajectory,
+)
+
+import_extra("matplotlib", "branchwise.pl", "anndata")
+import matplotlib.pyplot as plt  # noqa: E402  (the line above says how to get it)
+
+from .. import plotting  # noqa: E402
+
+# As scanpy has them.
+MOST_COLUMNS = 4
+
+__all__ = [
+    "adjacency",
+    "branches",
+    "convergence",
+    "embedding",
+    "heatmap",
+    "report",
+    "tree",
+    "trends",
+    "uncertainty",
+]
+
+
+def embedding(
+    adata: Any,
+    *,
+    color: Any = None,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw the cells in the learned space, and the graph with its milestones over them.
+
+    ``scanpy.pl.embedding(adata, basis="ddrtree")`` draws the cells alone.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    color : str, list of str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; of a list, one
+        picture each. Categories have the colours of scanpy's pictures,
+        ``uns["{color}_colors"]``, if these are there.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    layer, use_raw
+        Where the values of a gene are from; by default from ``X``.
+    **options
+        Of `branchwise.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes, or array of them
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata)
+    >>> ax = branchwise.pl.embedding(adata, color="branch")
+    >>> ax.get_xlabel()
+    'ddrtree 1'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if isinstance(color, list | tuple):
+        options |= {"key": key, "layer": layer, "use_raw": use_raw}
+        return _panels(embedding, adata, list(color), **options)
+    key, path = _trajectory(adata, key)
+    values = color_values(adata, color, key, layer, use_raw)
+    if "axis_names" not in options:
+        columns = options.get("components") or range(options.get("dims", 2))
+        options["axis_names"] = [f"{key} {column + 1}" for column in columns]
+    options.setdefault("palette", colors_of(adata, values))
+    return plotting.plot_embedding(path, color=values, **options)
+
+
+def tree(
+    adata: Any,
+    *,
+    color: Any = None,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw the graph as a rooted tree over pseudotime, with the cells beside their branches.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    color : str, list of str or None, default=None
+        A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; None: the branch;
+        of a list, one picture each.
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `branchwise.plotting.plot_layout`: palette, legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes, or array of them
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata, n_components=3)
+    >>> branchwise.tl.pseudotime(adata, root="T1")
+    >>> ax = branchwise.pl.tree(adata, color="0")  # the name of a gene
+    >>> ax.get_xlabel()
+    'pseudotime'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    if isinstance(color, list | tuple):
+        options |= {"key": key, "layer": layer, "use_raw": use_raw}
+        return _panels(tree, adata, list(color), **options)
+    key, path = _trajectory(adata, key)
+    values = color_values(adata, color, key, layer, use_raw)
+    options.setdefault("palette", colors_of(adata, values))
+    return plotting.plot_layout(path, color=values, **options)
+
+
+def branches(
+    adata: Any, *, labels: str | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Draw the branches as a graph of discs: their sizes, and which cells are in them.
+
+    After `branchwise.tl.bootstrap` lines are the wider the more often their branch was found again.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    labels : str or None, default=None
+        A column of ``obs`` with types of cells: discs become pie charts.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `branchwise.plotting.plot_branch_graph`: layout, palette, legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> adata.obs["half"] = ["first"] * 100 + ["second"] * 100
+    >>> branchwise.tl.ddrtree(adata)
+    >>> ax = branchwise.pl.branches(adata, labels="half")
+    >>> ax.get_legend().get_title().get_text()
+    'half'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    if labels is not None:
+        options["labels"] = column_of(adata, labels, "labels")
+        options.setdefault("palette", colors_of(adata, options["labels"]))
+    return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
+
+
+def trends(
+    adata: Any,
+    genes: Any,
+    *,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw genes over pseudotime: a smooth curve for each branch, its band, and the cells.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    genes : str or sequence of str
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `branchwise.plotting.plot_trends`: branches, to, level, samples, legend, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes, or array of Axes
+        One for each gene.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata, n_components=3)
+    >>> branchwise.tl.branches(adata, n_branches=3)
+    >>> ax = branchwise.pl.trends(adata, "3")
+    >>> ax.get_ylabel()
+    '3'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    values, names = chosen_genes(adata, genes, layer, use_raw)
+    features = names[0] if isinstance(genes, str) else names
+    return plotting.plot_trends(path, values, names, features=features, **options)
+
+
+def heatmap(
+    adata: Any,
+    genes: Any = None,
+    *,
+    to: str | None = None,
+    n_genes: int = 30,
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    **options: Any,
+) -> Any:
+    """Draw genes along the way from the root to a tip, those with the earliest peak on top.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    genes : sequence of str or None, default=None
+        None: the most significant ones of `branchwise.tl.test_association`.
+    to : str or None, default=None
+        A tip, another milestone or a branch; None: the first tip that is not the root.
+    n_genes : int, default=30
+        How many of the most significant ones.
+    key, layer, use_raw
+        As for `embedding`.
+    **options
+        Of `branchwise.plotting.plot_heatmap`: n_bins, standardize, cmap, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata, n_components=3)
+    >>> branchwise.tl.branches(adata, n_branches=3)
+    >>> branchwise.tl.test_association(adata)
+    >>> ax = branchwise.pl.heatmap(adata, to="T3", n_genes=5)
+    >>> len(ax.get_yticklabels())
+    5
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    if genes is None:
+        table = entry_of(adata, key).get(UNS.association)
+        if table is None:
+            raise KeyError(
+                f"adata.uns[{key!r}] has no tests to choose genes by; call "
+                "branchwise.tl.test_association(adata) first, or pass genes=…."
+            )
+        genes = table.index[:n_genes].tolist()
+    values, names = chosen_genes(adata, genes, layer, use_raw)
+    return plotting.plot_heatmap(path, values, names, to=to, **options)
+
+
+def adjacency(
+    adata: Any, *, order: str | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Draw the adjacency matrix of the learned graph; of `spl`, its weights between cells.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    order : str or None, default=None
+        A column of ``obs`` to sort the nodes by, where these are the cells (`drtree`, `spl`). None:
+        pseudotime.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `branchwise.plotting.plot_adjacency`: order_name, kind, cmap, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.spl(adata, n_neighbors=5)
+    >>> ax = branchwise.pl.adjacency(adata)
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, path = _trajectory(adata, key)
+    entry = entry_of(adata, key)
+    graph = entry.get(UNS.graph, entry[UNS.tree])
+    if order is None:
+        values = path.project(entry[UNS.centers])["pseudotime"]
+    else:
+        values = column_of(adata, order, "order")
+        if entry[UNS.method] == "ddrtree" or len(values) != graph.shape[0]:
+            raise ValueError(
+                f"order={order!r} has a value for each of {len(values)} cells, but the nodes of "
+                f"{key!r} are {graph.shape[0]} others; leave order out."
+            )
+    return plotting.plot_adjacency(graph, order=values, **options)
+
+
+def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
+    """Draw the objective of the fits after each iteration, and how they ended.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    key : str, sequence of str or None, default=None
+        Names of the results; None: all there are.
+    **options
+        Of `branchwise.plotting.plot_convergence`: scale, ax.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata)
+    >>> ax = branchwise.pl.convergence(adata)
+    >>> ax.get_xlabel()
+    'iteration'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    check_adata(adata)
+    keys = present_keys(adata) if key is None else [key] if isinstance(key, str) else list(key)
+    keys = [find_key(adata, name) for name in keys or [None]]
+    return plotting.plot_convergence({name: stored_model(adata, name) for name in keys}, **options)
+
+
+def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
+    """Draw how uncertain cells are: intervals of pseudotime, or regions in the learned space.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.bootstrap`, which are drawn as intervals, or else of
+        `branchwise.tl.spl`, whose posterior is drawn as circles.
+    key : str or None, default=None
+        Name of the results; None: the only ones.
+    **options
+        Of `branchwise.plotting.plot_uncertainty`: level, max_samples, samples, color, ax, …
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(150, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata)
+    >>> branchwise.tl.bootstrap(adata, n_resamples=3)
+    >>> ax = branchwise.pl.uncertainty(adata)
+    >>> ax.get_ylabel()
+    'pseudotime'
+    >>> matplotlib.pyplot.close(ax.figure)
+    """
+    key, _ = _trajectory(adata, key)
+    support = stored_support(adata, key)
+    if support is None and adata.uns[key][UNS.method] != "spl":
+        raise KeyError(
+            f"adata.uns[{key!r}] has no support; call branchwise.tl.bootstrap(adata) first."
+        )
+    result = stored_model(adata, key) if support is None else support
+    return plotting.plot_uncertainty(result, **options)
+
+
+def report(
+    adata: Any,
+    path: Any = None,
+    *,
+    color: str | None = None,
+    genes: Any = (),
+    key: str | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    title: str | None = None,
+) -> str | None:
+    """Write an interactive page about the cells: one HTML file that works without a network.
+
+    It holds the columns of ``obs``, the genes that change most along the tree, and the
+    names of the cells: mail it only to those who may see them (docs/report.md). New cells are
+    placed by `branchwise.tl.place`, not by the page.
+
+    Parameters
+    ----------
+    adata : AnnData
+        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    path : str, path or None, default=None
+        Where to write it; None returns it as text.
+    color : str or None, default=None
+        What to colour by at first: a column of ``obs``, a gene, "pseudotime" or "branch".
+    genes : str or sequence of str, default=()
+        Genes to have in the page besides the 60 that change most.
+    key, layer, use_raw
+        As for `embedding`.
+    title : str or None, default=None
+
+    Returns
+    -------
+    html : str, or None if it was written to a file
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import branchwise
+    >>> from branchwise.datasets import make_tree
+    >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
+    >>> branchwise.tl.ddrtree(adata)
+    >>> branchwise.pl.report(adata, genes="3").startswith("<!doctype html>")
+    True
+    """
+    key, found = _trajectory(adata, key)
+    values, names, _ = gene_values(adata, layer, use_raw)
+    return found.to_html(
+        path,
+        features=values if is_chunked(values) else in_memory(values),
+        feature_names=list(names),
+        show=[genes] if isinstance(genes, str) else list(genes),
+        annotations=in_memory(adata.obs),
+        color=color,
+        title=title,
+    )
+
+
+def _panels(draw: Any, adata: Any, colors: list[str], ax: Any = None, **options: Any) -> Any:
+    """One picture for each colour, side by side as scanpy draws them."""
+    if not colors:
+        raise ValueError("color=[] names nothing to colour by; name at least one, or leave it out.")
+    if ax is None:
+        n_columns = min(len(colors), MOST_COLUMNS)
+        n_rows = -(-len(colors) // n_columns)
+        size = (5.0 * n_columns, 4.0 * n_rows)
+        figure = plt.figure(figsize=size, layout="constrained")
+        projection = "3d" if options.get("dims", 2) == 3 else None
+        ax = [
+            figure.add_subplot(n_rows, n_columns, k + 1, projection=projection)
+            for k in range(len(colors))
+        ]
+    axes = np.ravel(ax)
+    if len(axes) != len(colors):
+        raise ValueError(
+            f"ax holds {len(axes)} Axes for {len(colors)} colours; pass one for each, or leave ax "
+            "out."
+        )
+    return np.array(
+        [draw(adata, color=c, ax=a, **options) for c, a in zip(colors, axes, strict=True)]
+    )
+
+
+def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
+    check_adata(adata)
+    key = find_key(adata, key)
+    return key, stored_trajectory(adata, key)

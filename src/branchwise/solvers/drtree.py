@@ -1,0 +1,89 @@
+"""DRTree: an embedding whose points form a tree (`op:dimred-tree`), or another graph."""
+
+from typing import Any
+
+import numpy as np
+
+from .._typing import Floats, Ints
+from ..data.centering import CentredRows
+from ..graph import graph_solver
+from ..linalg import top_eigenvectors
+from ..structures import Tree, choose_graph, prepare
+from .convergence import Callback, TreeResult, Watch
+
+
+def drtree(
+    Y: CentredRows,
+    W: Floats,
+    *,
+    lam: float,
+    max_iter: int,
+    tol: float,
+    structure: Any = Tree(),  # noqa: B008
+    start: Floats | None = None,
+    callback: Callback | None = None,
+) -> TreeResult:
+    """Minimise ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ) over orthonormal W, points Z and a set of graphs.
+
+    `op:dimred-tree` has λ/2 times a sum over ordered pairs, which is λ·Tr(ZᵀLZ).
+    Two alternating steps: the graph for Z, then W and Z for the graph. The second is exact, the
+    first as far as the structure's search is; a graph that would cost more is not taken. A
+    structure's own penalty counts λ times as well.
+
+    Parameters
+    ----------
+    Y : CentredRows
+    W : array of shape (n_dims, d)
+        Orthonormal start, the principal axes.
+    lam : float
+        Weight of the graph. At 0 the solution is PCA.
+    structure : object
+        The set of graphs, see `branchwise.structures.Structure`.
+    start : array of shape (n_rows, d) or None
+        Points to choose the first graph by; if None, the projections YW.
+    max_iter, tol, callback
+        See `Watch`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.centering import CentredRows
+    >>> from branchwise.solvers.drtree import drtree
+    >>> Y = CentredRows(np.random.default_rng(0).normal(size=(20, 3)))
+    >>> result = drtree(Y, np.eye(3)[:, :2], lam=1.0, max_iter=5, tol=0)
+    >>> len(result.edges), bool((np.diff(result.history) <= 1e-10).all())
+    (19, True)
+    """
+    d = W.shape[1]
+    Z = Y.project(W) if start is None else start
+    structure, graph = prepare(structure, Z), None
+    watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
+    for _ in range(max_iter):
+        graph = choose_graph(structure, Z, graph)
+        W, Z, captured = update_embedding(Y, W, d, graph.edges, lam, graph.weights)
+        if watch.has_converged(Y.energy - captured + lam * graph.penalty):
+            break
+    if graph is None or watch.converged:
+        graph = choose_graph(structure, Z, graph)
+    return TreeResult(W[:, :d], Z, Z, graph, watch.history, watch.change, watch.converged)
+
+
+def update_embedding(
+    Y: CentredRows, W: Floats, d: int, edges: Ints, lam: float, weights: Floats | None = None
+) -> tuple[Floats, Floats, float]:
+    """Minimiser over W and Z for a fixed graph (`prop:transform`).
+
+    W: top eigenvectors of Yᵀ(I + λL)⁻¹Y; Z = (I + λL)⁻¹YW. At the minimum the objective
+    is ‖Y‖² minus the sum of the eigenvalues, which is the third value returned. Columns of W
+    beyond the first d are guards of the eigensolver (`top_eigenvectors`).
+    """
+    weight = lam if weights is None else lam * weights
+    solve = graph_solver(edges, weight, np.ones(Y.n_rows))
+    solved: list[Floats] = []
+
+    def apply(V: Floats, accuracy: float) -> Floats:
+        solved.append(solve(Y.project(V)))
+        return Y.weigh(solved[-1]).T
+
+    values, W, coefficients = top_eigenvectors(apply, W, d)
+    return W, np.hstack(solved) @ coefficients[:, :d], float(values.sum())

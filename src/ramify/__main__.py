@@ -1,8 +1,0 @@
-"""Run the command line as ``python -m ramify``."""
-
-import sys
-
-from .cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())

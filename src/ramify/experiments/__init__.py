@@ -1,1 +1,0 @@
-"""The paper's table and figures, one module each; `ramify reproduce` runs them."""

@@ -1,1 +1,0 @@
-"""AnnData and scanpy: `ramify.tl` computes and writes slots, `ramify.pl` draws what they hold."""

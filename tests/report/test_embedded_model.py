@@ -1,0 +1,470 @@
+"""A page places new samples as `Workflow.transform` and `Workflow.place` do."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.io import Table
+from branchwise.pipeline import learn_workflow
+from branchwise.report import embedded_model as placing
+from branchwise.report.content import report_state
+from branchwise.report.encoding import decode, encode
+from branchwise.trajectory import Trajectory
+
+from .placed import embedded, on_graph, times
+
+FEATURES = [f"lab {k}" for k in range(6)]
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    """Simulated patients: positive measurements with gaps, which depend on age and site."""
+    rng = np.random.default_rng(0)
+    time, age = rng.uniform(0, 2, size=90), rng.uniform(30, 80, size=90).round()
+    site = rng.choice(["north", "south", "west"], size=90)
+    loads = rng.normal(size=(2, 6))
+    X = np.exp(np.outer(time, loads[0]) + np.outer(np.sin(2 * time), loads[1]) / 2)
+    X = X * (1 + 0.1 * rng.standard_normal(X.shape)) + (site == "west")[:, None] + age[:, None] / 50
+    frame = pd.DataFrame(X.round(4), columns=FEATURES, index=[f"P{k}" for k in range(90)])
+    return frame.assign(age=age, site=site)
+
+
+def new_rows(frame, n_rows=25):
+    """Rows that nobody has seen, and some that were fitted."""
+    rng = np.random.default_rng(1)
+    new = frame.iloc[:n_rows].copy()
+    new[FEATURES] *= 1 + 0.2 * rng.random((n_rows, len(FEATURES)))
+    return pd.concat([new, frame.iloc[-5:]])
+
+
+def page_of(made, frame, **options):
+    features, about = frame[FEATURES], frame[["age", "site"]]
+    return decode(encode(report_state(made, features=features, annotations=about, **options)))
+
+
+def points_at(path, edge, position):
+    start, end = path.nodes_[path.edges_[edge].T]
+    return start + position[:, None] * (end - start)
+
+
+def check(made, frame, new, *, atol=1e-9, n_known=5):
+    state = page_of(made, frame)
+    found, known = embedded(state, new[FEATURES], new)
+    expected = made.transform(new)
+    size = np.abs(expected.to_numpy()).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol * size)
+    assert sum(at is not None for at in known) == n_known
+    edge, position, distance = on_graph(state, expected.to_numpy())
+    places = made.place(new)
+    # What is nearest to a node lies on any of its edges.
+    is_inside = (position > 0) & (position < 1)
+    np.testing.assert_array_equal(edge[is_inside], places["edge"][is_inside])
+    np.testing.assert_allclose(
+        points_at(made.trajectory, edge, position),
+        points_at(made.trajectory, places["edge"].to_numpy(), places["position"].to_numpy()),
+        atol=1e-9 * size,
+    )
+    np.testing.assert_allclose(distance, places["distance"], atol=1e-9 * size)
+    if made.is_rooted:
+        reached = times(state, edge, position)
+        np.testing.assert_allclose(reached, places["pseudotime"], rtol=1e-9, atol=1e-9)
+
+
+MODELS = {
+    "soft": DDRTree(random_state=0),
+    "hard": DDRTree(assignment="hard", random_state=0),
+    "few": DDRTree(n_centers=12, sigma=0.01, random_state=0),
+    "leaves": DRTree(lam=3.0),
+    "squared": SPL(n_neighbors=5),
+    "absolute": SPL(loss="absolute", C=0.5),
+    "forbidden": SPL(loss="hard"),
+    "equality": SPL(loss="equality", n_neighbors=2),
+    "unscaled": SPL(scale=None, gamma=0.5),
+    "without prior": SPL(gamma=0.0),
+    "linear": DDRTree(kernel="linear", random_state=0),
+    "rbf": DDRTree(kernel="rbf", random_state=0),
+    "narrow": DRTree(kernel="rbf", kernel_params={"gamma": 0.05}),
+    "rbf of SPL": SPL(kernel="rbf"),
+    "all components": DDRTree(n_components=None, random_state=0),
+    "all of SPL": SPL(n_components=None),
+    "part of variance": DRTree(n_components=0.9),
+    "four": DDRTree(n_components=4, random_state=0),
+    "ring": DDRTree(structure="ring", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_places_as_in_python(name, cohort):
+    made = learn_workflow(
+        cohort.drop(columns=["age", "site"]),
+        MODELS[name],
+        Preparation(standardize=True),
+        root={} if name == "ring" else {"node": "T1"},
+    )
+    # scikit-learn's distances of many features are products of matrices, good to half the digits.
+    check(made, cohort, new_rows(cohort), atol=1e-7 if name == "rbf of SPL" else 1e-9)
+
+
+STEPS = {
+    "nothing": {},
+    "impute": {"impute": "median"},
+    "log1p": {"log1p": True},
+    "ranks": {"rank_normalize": True},
+    "adjust": {"adjust": ["site", "age"]},
+    "standardize": {"standardize": True},
+    "pca": {"pca": 3},
+    "all": {
+        "impute": "median",
+        "log1p": True,
+        "rank_normalize": True,
+        "adjust": ["age", "site"],
+        "standardize": True,
+        "pca": 4,
+    },
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("model", ["soft", "squared"])
+def test_every_step_of_the_preparation_is_repeated(name, model, cohort):
+    frame = cohort.copy()
+    if "impute" in STEPS[name]:
+        frame.iloc[::7, 2] = np.nan
+    preparation = Preparation(**STEPS[name])
+    table = frame if preparation.adjust else frame.drop(columns=["age", "site"])
+    check(learn_workflow(table, MODELS[model], preparation), frame, new_rows(frame))
+
+
+def test_incomplete_rows_are_dropped_by_the_page(cohort):
+    frame = cohort.copy()
+    frame.iloc[::9, 1] = np.nan
+    table = frame.drop(columns=["age", "site"])
+    made = learn_workflow(table, MODELS["soft"], Preparation(impute="drop", standardize=True))
+    kept = frame.dropna()
+    state = page_of(made, kept)
+    assert state["model"]["drops_missing"]
+    found, known = embedded(state, kept[FEATURES])
+    np.testing.assert_array_equal(found, made.estimator.embedding_)
+    assert known == list(range(len(kept)))
+
+
+@pytest.mark.parametrize("name", ["soft", "leaves", "squared"])
+def test_training_rows_are_known_before_and_after_the_preparation(name, cohort):
+    """A logarithm may differ in its last bit from one program to the next: raw rows come first."""
+    frame = cohort.copy()
+    frame.iloc[4] = frame.iloc[2]
+    for options in ({"standardize": True}, {"log1p": True, "adjust": ["age", "site"], "pca": 3}):
+        preparation = Preparation(**options)
+        table = frame if preparation.adjust else frame.drop(columns=["age", "site"])
+        made = learn_workflow(table, MODELS[name], preparation)
+        state = page_of(made, frame)
+        if options == {"standardize": True}:
+            state["model"]["raw_known"] = None
+        found, known = embedded(state, frame[FEATURES], frame)
+        np.testing.assert_array_equal(found, made.transform(frame))
+        assert known[4] == 2
+        assert None not in known
+
+
+def test_rows_that_became_equal_share_the_place_of_the_first(cohort):
+    frame = cohort.drop(columns=["age", "site"])
+    frame.iloc[7] = frame.iloc[3]
+    frame.iloc[7, 0] = np.nan
+    frame.iloc[3, 0] = frame.drop(index=["P7", "P3"])["lab 0"].median()
+    made = learn_workflow(frame, MODELS["squared"], Preparation(impute="median"))
+    about = frame.assign(age=0.0, site="x")
+    state = page_of(made, about)
+    medians = state["model"]["steps"][0]["medians"]
+    assert medians[0] == frame.iloc[3, 0]
+    found, known = embedded(state, frame[FEATURES].iloc[[7]])
+    assert known == [3]
+    np.testing.assert_array_equal(found, made.transform(frame.iloc[[7]]))
+
+
+def test_precomputed_kernels(cohort):
+    X = cohort[FEATURES].to_numpy()
+    K = X @ X.T
+    for model in (DDRTree(kernel="precomputed", random_state=0), SPL(kernel="precomputed")):
+        model.fit(K)
+        state = decode(encode(report_state(Trajectory.from_estimator(model))))
+        assert state["model"]["features"][:2] == ["x0", "x1"]
+        assert state["model"]["kernel"] is None
+        new = (X[:10] * 1.1) @ X.T
+        expected = model.transform(new)
+        found, _ = embedded(state, new)
+        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["soft", "leaves", "squared", "rbf"])
+def test_models_in_single_precision(name, cohort):
+    X = cohort[FEATURES].to_numpy(np.float32)
+    model = MODELS[name].fit(X)
+    state = decode(encode(report_state(Trajectory.from_estimator(model), features=X)))
+    new = X[:20].astype(float) * 1.07
+    found, _ = embedded(state, new)
+    expected = model.transform(new)
+    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    known, rows = embedded(state, X)
+    assert rows == list(range(90))
+    np.testing.assert_array_equal(known.astype(np.float32), model.embedding_)
+
+
+@pytest.mark.parametrize("name", ["soft", "leaves", "squared", "rbf"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"standardize": True}, {"standardize": True, "pca": 3}, {"log1p": True}],
+    ids=str,
+)
+def test_models_of_sparse_data_place_the_rows_of_a_file(name, options, cohort):
+    X = cohort[FEATURES].to_numpy() * (cohort[FEATURES].to_numpy() > 2)
+    names = list(cohort.index)
+    about = pd.DataFrame(index=names)
+    table = Table(sparse.csr_array(X), FEATURES, names, about, "simulated")
+    made = learn_workflow(table, MODELS[name], Preparation(**options))
+    state = decode(encode(report_state(made, features=table.X, feature_names=FEATURES)))
+    new = np.vstack([X[:20] * 1.1, X[-5:]])
+    frame = pd.DataFrame(new, columns=FEATURES)
+    found, known = embedded(state, new)
+    expected = made.transform(frame).to_numpy()
+    assert known[-5:] == list(range(85, 90))
+    # After pca, dense rows differ from sparse ones in their last bits: only raw rows are known.
+    is_known = np.array([at is not None for at in known])
+    expected[is_known] = made.embedding[[at for at in known if at is not None]]
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("model", [DRTree(n_landmarks=40), SPL(n_landmarks=40)], ids=repr)
+def test_models_of_landmarks(model, cohort):
+    chunks = da.from_array(cohort[FEATURES].to_numpy(), chunks=(30, 6))
+    model.fit(chunks)
+    points = model.transform(chunks).compute()
+    path = Trajectory.from_estimator(model, points=points)
+    state = decode(encode(report_state(path, features=cohort[FEATURES])))
+    assert len(state["model"]["known"]["keys"]) == 40
+    found, known = embedded(state, cohort[FEATURES])
+    np.testing.assert_allclose(found, points, atol=1e-9 * np.abs(points).max())
+    assert sum(at is not None for at in known) == 40
+
+
+def test_models_of_dask_arrays_know_no_rows(cohort):
+    chunks = da.from_array(cohort[FEATURES].to_numpy(), chunks=(30, 6))
+    model = DDRTree(n_centers=20, random_state=0).fit(chunks)
+    points = model.embedding_.compute()
+    path = Trajectory.from_estimator(model, points=points)
+    state = decode(encode(report_state(path, features=cohort[FEATURES])))
+    assert state["model"]["known"] is None
+    new = cohort[FEATURES].to_numpy() * 1.1
+    found, _ = embedded(state, new)
+    np.testing.assert_allclose(found, model.transform(new), atol=1e-9 * np.abs(points).max())
+
+
+def test_samples_that_were_placed_later(cohort):
+    """Their features are not those of the fit, and need not be."""
+    model = MODELS["soft"].fit(cohort[FEATURES].iloc[:45])
+    later = cohort[FEATURES].iloc[45:]
+    path = Trajectory.from_estimator(model, points=model.transform(later))
+    state = decode(encode(report_state(path, features=later)))
+    found, _ = embedded(state, later)
+    np.testing.assert_allclose(found, model.transform(later), atol=1e-9)
+
+
+@pytest.mark.parametrize("root", [{"sample": "P3"}, {"sample": "P40"}, {"node": "T2"}], ids=str)
+def test_places_from_any_root(root, cohort):
+    made = learn_workflow(
+        cohort.drop(columns=["age", "site"]), MODELS["soft"], Preparation(log1p=True), root=root
+    )
+    check(made, cohort, new_rows(cohort))
+
+
+def test_features_in_another_precision_than_that_of_the_fit(cohort):
+    model = MODELS["soft"].fit(cohort[FEATURES].to_numpy(np.float32))
+    path = Trajectory.from_estimator(model)
+    assert "reason" not in report_state(path, features=cohort[FEATURES])["model"]
+
+
+def test_constant_and_explained_features(cohort):
+    frame = cohort.assign(**{"lab 1": 3.0, "lab 2": 2 * cohort["age"] + 1})
+    for preparation in (
+        Preparation(adjust=["age"], standardize=True),
+        Preparation(rank_normalize=True, standardize=True),
+    ):
+        table = frame if preparation.adjust else frame.drop(columns=["age"])
+        made = learn_workflow(table.drop(columns=["site"]), MODELS["soft"], preparation)
+        # What is constant says nothing: rows that differ in it alone are the same.
+        check(made, frame, new_rows(frame).assign(**{"lab 1": 4.0}))
+
+
+# What cannot be placed, and why
+
+
+def reason(result, **options):
+    return report_state(result, **options)["model"]["reason"]
+
+
+def test_graphs_that_were_given():
+    path = Trajectory([[0, 1]], np.array([[0.0], [4.0]]))
+    assert reason(path).startswith("This graph was given, not learned by branchwise")
+    assert "Trajectory.project in Python instead." in reason(path)
+
+
+def test_kernels_that_are_functions(cohort):
+    model = DDRTree(kernel=lambda a, b: a @ b.T, random_state=0).fit(cohort[FEATURES].to_numpy())
+    told = reason(Trajectory.from_estimator(model))
+    assert "the kernel of this DDRTree is a function in Python" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("squared", "the training samples, by which it places others, would take 0 MiB"),
+        ("rbf", "the training samples, by which it places others, would take 0 MiB"),
+        ("soft", "its model would take 0 MiB"),
+    ],
+)
+def test_models_that_are_too_large(name, what, cohort, monkeypatch):
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 1000)
+    model = MODELS[name].fit(cohort[FEATURES])
+    told = reason(Trajectory.from_estimator(model))
+    assert what in told
+    assert told.endswith("use branchwise transform, or Trajectory.place in Python, instead.")
+
+
+def test_preparations_that_are_too_large(cohort, monkeypatch):
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 8 * 90 * 6)
+    table = cohort.drop(columns=["age", "site"])
+    made = learn_workflow(table, MODELS["soft"], Preparation(rank_normalize=True))
+    assert "its model would take 0 MiB" in reason(made)
+
+
+def test_nodes_of_models_that_place_nothing_have_the_dimensions_that_are_drawn(cohort, monkeypatch):
+    path = Trajectory.from_estimator(MODELS["four"].fit(cohort[FEATURES]))
+    assert report_state(path)["graph"]["node_dims"] == 4
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 1000)
+    graph = report_state(path)["graph"]
+    assert graph["node_dims"] == 3
+    assert graph["nodes"].shape == (len(path.nodes_), 3)
+    np.testing.assert_array_equal(graph["lengths"], path.lengths_)
+
+
+def test_features_that_are_not_those_of_the_fit(cohort):
+    """Scaled by hand: a new table would be scaled by nobody."""
+    X = cohort[FEATURES]
+    path = Trajectory.from_estimator(MODELS["soft"].fit(((X - X.mean()) / X.std()).to_numpy()))
+    told = reason(path, features=X.to_numpy(), feature_names=FEATURES)
+    assert "the features in it are not those that the DDRTree was fitted to" in told
+    other = Preparation(standardize=True).fit(X.to_numpy() + 1)
+    told = reason(path, features=X.to_numpy(), feature_names=FEATURES, preparation=other)
+    assert "the preparation does not make of the features in it what the DDRTree was" in told
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("options", [None, {"standardize": True}, {"log1p": True, "pca": 3}])
+def test_rows_in_another_order_than_that_of_the_fit(options, kind, cohort):
+    X = cohort[FEATURES].to_numpy()
+    X[1] = X[0]
+    preparation = None if options is None else Preparation(**options)
+    rows = X if preparation is None else preparation.fit_transform(kind(X))
+    path = Trajectory.from_estimator(MODELS["soft"].fit(rows))
+    order = np.random.default_rng(0).permutation(90)
+    message = "features has the rows of the fit in another order; pass them in the order in which"
+    with pytest.raises(ValueError, match=message):
+        report_state(path, features=kind(X[order]), preparation=preparation)
+    # Equal rows stand for one another.
+    same = kind(X[[1, 0, *range(2, 90)]])
+    assert "reason" not in report_state(path, features=same, preparation=preparation)["model"]
+
+
+def test_wrong_preparations(cohort):
+    X = cohort[FEATURES].to_numpy()
+    path = Trajectory.from_estimator(MODELS["soft"].fit(X))
+    with pytest.raises(TypeError, match="preparation is a str, but must be a branchwise"):
+        report_state(path, features=X, preparation="standardize")
+    with pytest.raises(
+        TypeError, match="preparation is a StandardScaler, but must be a branchwise"
+    ):
+        report_state(path, features=X, preparation=StandardScaler().fit(X))
+    with pytest.raises(ValueError, match="preparation is not fitted; pass the one that made what"):
+        report_state(path, features=X, preparation=Preparation(standardize=True))
+    with pytest.raises(ValueError, match="preparation makes 2 features, but the DDRTree was fitte"):
+        report_state(path, preparation=Preparation(pca=2).fit(X))
+    made = learn_workflow(cohort[FEATURES], MODELS["soft"], Preparation(standardize=True))
+    with pytest.raises(ValueError, match="preparation was passed with a Workflow, which brings"):
+        report_state(made, preparation=made.preparation)
+
+
+@pytest.mark.parametrize("name", ["soft", "squared", "rbf"])
+def test_files_that_do_not_know_whether_scaled_rows_were_centred(name, cohort):
+    """Earlier versions centred the rows of a file, whatever the model was fitted to."""
+    X, names = cohort[FEATURES].to_numpy(), list(cohort.index)
+    for kind in (np.asarray, sparse.csr_array):
+        table = Table(kind(X), FEATURES, names, pd.DataFrame(index=names), "simulated")
+        made = learn_workflow(table, MODELS[name], Preparation(standardize=True))
+        steps = made.preparation.steps_
+        steps["standardize"] = steps["standardize"]._replace(is_centred=None)
+        for features in (None, table.X):
+            state = report_state(made, features=features)["model"]
+            told = state.get("reason", "places")
+            if kind is np.asarray:
+                assert told == "places"
+            else:
+                assert "fitted to a sparse table by an earlier version of branchwise" in told
+
+
+def test_a_preparation_of_the_users_own(cohort):
+    preparation = Preparation(standardize=True)
+    model = MODELS["soft"].fit(preparation.fit_transform(cohort[FEATURES]))
+    path = Trajectory.from_estimator(model)
+    state = decode(encode(report_state(path, features=cohort[FEATURES], preparation=preparation)))
+    new = new_rows(cohort)[FEATURES]
+    found, known = embedded(state, new)
+    np.testing.assert_allclose(found, model.transform(preparation.transform(new)), atol=1e-9)
+    assert state["model"]["features"] == FEATURES
+    assert known[-1] == 89
+
+
+def test_names_that_do_not_tell_features_apart(cohort):
+    model = MODELS["soft"].fit(cohort[FEATURES].to_numpy())
+    path = Trajectory.from_estimator(model)
+    assert report_state(path)["model"]["features"] == [f"x{k}" for k in range(6)]
+    told = placing.model_state(path, None, ["a", "a", "b", "c", "d", "e"], None, None)["reason"]
+    assert "5 different names are known of 6 features" in told
+
+
+def test_many_training_rows_are_not_kept(cohort, monkeypatch):
+    monkeypatch.setattr(placing, "MAX_KNOWN", 50)
+    made = learn_workflow(
+        cohort.drop(columns=["age", "site"]), MODELS["soft"], Preparation(standardize=True)
+    )
+    state = page_of(made, cohort)
+    assert state["model"]["known"] is None
+    assert state["model"]["raw_known"] is None
+    assert state["notes"] == [
+        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
+        "places of at most 50, and 24 MiB with its model."
+    ]
+    found, _ = embedded(state, cohort[FEATURES])
+    # Most samples that were fitted are placed where they were, but for when the fit stopped.
+    far = np.abs(found - made.embedding).max(axis=1) > 0.01 * np.ptp(made.embedding)
+    assert far.mean() < 0.1
+
+
+def test_places_of_many_components_count_as_model(cohort, monkeypatch):
+    path = Trajectory.from_estimator(MODELS["all components"].fit(cohort[FEATURES]))
+    assert report_state(path)["model"]["known"] is not None
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 8 * 90 * 6)
+    state = report_state(path)
+    assert "reason" not in state["model"]
+    assert state["model"]["known"] is None
+    assert state["notes"][0].startswith("The samples of the fit are not known again")
+
+
+def test_keys_of_rows_without_the_covariates_are_not_told(cohort):
+    made = learn_workflow(cohort, MODELS["soft"], Preparation(adjust=["age", "site"]))
+    state = report_state(made, features=cohort[FEATURES])
+    assert state["model"]["raw_known"] is None
+    assert state["model"]["known"] is not None
+    assert report_state(made)["model"]["covariates"] == ["age", "site"]

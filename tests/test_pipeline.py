@@ -1,0 +1,486 @@
+import warnings
+from dataclasses import replace
+
+import dask
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import branchwise
+from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.data.table import column
+from branchwise.io import Table, read_table
+from branchwise.io.lazy import Rows
+from branchwise.persistence.format import ModelFileError, read_state, write_state
+from branchwise.pipeline import learn_workflow
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Simulated."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)) * [5.0, 1.0, 1.0, 1.0]
+    frame = pd.DataFrame(X, columns=list("abcd"), index=[f"s{k}" for k in range(60)])
+    return frame.assign(age=rng.uniform(20, 80, size=60), site=rng.choice(["x", "y"], size=60))
+
+
+PREPARED = Preparation(adjust=["age", "site"], standardize=True)
+
+
+def test_what_is_adjusted_for_is_no_feature(frame):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    assert made.features == list("abcd")
+    X = PREPARED.fit_transform(frame[list("abcd")], covariates=frame[["age", "site"]])
+    expected = DDRTree(random_state=0).fit_transform(np.asarray(X))
+    np.testing.assert_allclose(made.transform(frame), expected, rtol=1e-12)
+
+
+def test_the_file_places_as_the_workflow_does(frame, tmp_path):
+    root = {"column": "site", "value": "x"}
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED, root=root)
+    made.save(tmp_path / "model.branchwise")
+    again = branchwise.load(tmp_path / "model.branchwise")
+    new = frame.iloc[::-1].assign(a=frame["a"] + 0.1)[["site", "d", "c", "b", "a", "age"]]
+    pd.testing.assert_frame_equal(again.place(new), made.place(new))
+    assert again.is_rooted
+    assert again.reading == made.reading
+
+
+def test_rows_are_placed_one_by_one(frame):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED, root={"node": "T1"})
+    new = frame.assign(a=frame["a"] * 1.01)
+    together = made.place(new)
+    alone = pd.concat([made.place(new.iloc[[k]]) for k in range(5)])
+    pd.testing.assert_frame_equal(alone, together.iloc[:5])
+
+
+def test_equal_names_of_new_samples_stay_apart(frame):
+    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(adjust=["age"]))
+    twice = frame.iloc[[0, 1, 0]]
+    places = made.place(twice)
+    assert places.index.tolist() == ["s0", "s1", "s0"]
+    assert len(places) == 3
+
+
+def test_sparse_tables(frame):
+    counts = np.random.default_rng(1).poisson(1.0, size=(80, 20)).astype(float)
+    names = [f"c{k}" for k in range(80)]
+    table = Table(
+        X=sparse.csr_array(counts),
+        features=[f"g{k}" for k in range(20)],
+        samples=names,
+        annotations=pd.DataFrame(index=names),
+        source="simulated counts",
+    )
+    prepared = Preparation(log1p=True, pca=5)
+    made = learn_workflow(table, DDRTree(random_state=0), prepared)
+    dense = pd.DataFrame(counts, columns=table.features, index=names)
+    expected = learn_workflow(dense, DDRTree(random_state=0), prepared)
+    np.testing.assert_allclose(made.transform(table), expected.transform(dense), atol=1e-6)
+    some, order = [5, 0, 7], np.arange(20)[::-1]
+    shuffled = Table(
+        X=table.X[some][:, order],
+        features=[table.features[k] for k in order],
+        samples=[names[k] for k in some],
+        annotations=pd.DataFrame(index=some),
+        source="some of them",
+    )
+    np.testing.assert_array_equal(made.transform(shuffled), made.transform(table).iloc[some])
+
+
+def test_sparse_tables_after_a_dense_one():
+    counts = np.random.default_rng(1).poisson(1.0, size=(80, 20)).astype(float)
+    dense = pd.DataFrame(counts, columns=[f"g{k}" for k in range(20)])
+    made = learn_workflow(dense, DDRTree(random_state=0), Preparation(log1p=True))
+    names = [f"c{k}" for k in range(80)]
+    table = Table(
+        X=sparse.csr_array(counts),
+        features=list(dense.columns),
+        samples=names,
+        annotations=pd.DataFrame(index=names),
+        source="simulated counts",
+    )
+    np.testing.assert_array_equal(made.transform(table), made.transform(dense))
+
+
+@pytest.mark.parametrize("fitted_to", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("model", [DDRTree(random_state=0), DRTree(), SPL(gamma=1.0)], ids=repr)
+def test_scaled_samples_have_one_place_however_they_are_stored(fitted_to, model):
+    """What was learned from a sparse matrix places the rows of a CSV file, and the reverse."""
+    rng = np.random.default_rng(1)
+    # No whole numbers, of which neighbours may be equally near.
+    values = rng.gamma(2.0, size=(80, 6)) * (rng.random((80, 6)) < 0.8)
+    names = [f"c{k}" for k in range(80)]
+
+    def table(X):
+        about = pd.DataFrame(index=names)
+        return Table(X, [f"g{k}" for k in range(6)], names, about, "simulated values")
+
+    made = learn_workflow(table(fitted_to(values)), model, Preparation(standardize=True))
+    assert np.ptp(made.embedding, axis=0).min() > 0.1
+    for rows in (values, values + 0.5):
+        dense, scarce = (
+            made.transform(table(kind(rows))) for kind in (np.asarray, sparse.csr_array)
+        )
+        np.testing.assert_allclose(dense, scarce, rtol=0, atol=1e-9)
+
+
+def test_incomplete_rows_are_dropped_if_asked(frame):
+    gaps = frame.copy()
+    gaps.loc["s3", "b"] = np.nan
+    gaps.loc["s9", "site"] = None
+    made = learn_workflow(
+        gaps, DDRTree(random_state=0), Preparation(impute="drop", adjust=["site"])
+    )
+    assert len(made.estimator.embedding_) == 58
+    assert "s3" not in made.transform(gaps).index
+    gaps["b"] = np.nan
+    with pytest.raises(
+        ValueError, match="Every row lacks a value: the DataFrame has 60 missing values"
+    ):
+        made.transform(gaps)
+
+
+def test_stages_are_told(frame):
+    told = []
+    learn_workflow(frame, DDRTree(random_state=0), PREPARED, on_stage=told.append)
+    assert told == ["prepare", "fit", "trajectory"]
+
+
+@pytest.mark.parametrize(
+    ("root", "says"),
+    [
+        ({"column": "age", "value": "old"}, "value 'old' in column 'age' must be a number"),
+        ({"column": "grade", "value": "3"}, "'grade' is no column of the DataFrame"),
+        (
+            {"column": "site", "value": "z"},
+            "'z' is none of the labels in column 'site'; they are '[xy]', '[xy]'",
+        ),
+    ],
+    ids=["number", "column", "value"],
+)
+def test_wrong_roots(root, says, frame):
+    with pytest.raises(ValueError, match=says):
+        learn_workflow(frame, DDRTree(random_state=0), PREPARED, root=root)
+
+
+def test_errors_in_roots_are_told_before_the_fit(frame):
+    told = []
+    with pytest.raises(ValueError, match="sample='Q' is no sample; the names are s0"):
+        learn_workflow(frame, DDRTree(), PREPARED, root={"sample": "Q"}, on_stage=told.append)
+    assert told == ["prepare"]
+
+
+def test_a_root_among_other_labels_is_warned_of():
+    """The label is frequent in the middle of a line of simulated samples, and rare at its ends."""
+    rng = np.random.default_rng(0)
+    time = np.sort(rng.uniform(size=200))
+    X = np.column_stack([10 * time, 0.1 * rng.normal(size=(200, 2))])
+    stage = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
+    stage[[0, 5]] = "I"
+    table = pd.DataFrame(X, columns=list("abc")).assign(stage=stage)
+    root = {"column": "stage", "value": "I"}
+    with pytest.warns(UserWarning, match=r"of the 10 first samples only \d+% have that label"):
+        learn_workflow(table, DDRTree(random_state=0), Preparation(), root=root)
+    learn_workflow(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
+
+
+def test_a_rare_label_at_the_root_is_no_reason_to_warn():
+    rng = np.random.default_rng(0)
+    time = np.sort(rng.uniform(size=400))
+    X = np.column_stack([10 * time, 0.1 * rng.normal(size=(400, 2))])  # simulated
+    table = pd.DataFrame(X, columns=list("abc")).assign(stage=["I"] * 4 + ["II"] * 396)
+    made = learn_workflow(
+        table,
+        DDRTree(random_state=0),
+        Preparation(),
+        root={"column": "stage", "value": "I"},
+    )
+    assert made.trajectory.pseudotime_[:4].max() < 0.5
+
+
+def test_roots_by_truth(frame):
+    table = frame.assign(healthy=frame["a"] > frame["a"].median())
+    made = learn_workflow(
+        table, DDRTree(random_state=0), PREPARED, root={"column": "healthy", "value": "True"}
+    )
+    early = made.trajectory.pseudotime_ < np.median(made.trajectory.pseudotime_)
+    assert table["healthy"][early].mean() > 0.7
+
+
+def test_arrays_have_no_names(frame):
+    with pytest.raises(TypeError, match="must be a pandas DataFrame, whose columns have names"):
+        learn_workflow(frame.to_numpy(), DDRTree(), PREPARED)
+
+
+def test_polars_tables(frame):
+    made = learn_workflow(pl.from_pandas(frame), DDRTree(random_state=0), PREPARED)
+    expected = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    new = frame.assign(a=frame["a"] * 1.01)
+    np.testing.assert_array_equal(made.transform(pl.from_pandas(new)), expected.transform(new))
+
+
+def test_lacking_features_are_listed(frame):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    with pytest.raises(
+        ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"
+    ):
+        made.transform(frame.drop(columns=["b", "d"]))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"features": ["a"]},
+        {"features": 4},
+        {"features": [1, 2, 3, 4]},
+        {"features": [*"aabb"]},
+        {"features": [*"dcba"]},
+        {"reading": None},
+        {"is_rooted": 1},
+        {"preparation": None},
+        {"trajectory": []},
+    ],
+    ids=[
+        "fewer",
+        "number",
+        "no names",
+        "repeats",
+        "order",
+        "reading",
+        "rooted",
+        "preparation",
+        "trajectory",
+    ],
+)
+def test_damaged_files_are_refused(change, frame, tmp_path):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made.save(tmp_path / "model.branchwise")
+    state = read_state(tmp_path / "model.branchwise")
+    write_state(tmp_path / "bad.branchwise", {**state, **change})
+    with pytest.raises(ModelFileError, match="holds a workflow"):
+        branchwise.load(tmp_path / "bad.branchwise")
+
+
+def test_a_damaged_preparation_is_refused_by_the_name_of_the_file(frame, tmp_path):
+    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made.save(tmp_path / "model.branchwise")
+    state = read_state(tmp_path / "model.branchwise")
+    state["preparation"]["steps"]["standardize"]["mean"][0] = np.nan
+    write_state(tmp_path / "bad.branchwise", state)
+    with pytest.raises(ModelFileError, match=r"bad.branchwise holds a workflow whose preparation"):
+        branchwise.load(tmp_path / "bad.branchwise")
+
+
+def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
+    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=3))
+    made.save(tmp_path / "model.branchwise")
+    state = read_state(tmp_path / "model.branchwise")
+    other = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=2))
+    other.save(tmp_path / "other.branchwise")
+    state["trajectory"] = read_state(tmp_path / "other.branchwise")["trajectory"]
+    write_state(tmp_path / "bad.branchwise", state)
+    with pytest.raises(ModelFileError, match="with 5 features, but its parts have others"):
+        branchwise.load(tmp_path / "bad.branchwise")
+
+
+def test_durations_are_no_features(frame):
+    stayed = frame.assign(stay=pd.to_timedelta(np.arange(60), "D"))
+    assert learn_workflow(stayed, DDRTree(random_state=0), PREPARED).features == list("abcd")
+
+
+def test_columns_of_one_name_are_an_error(frame):
+    twice = frame.rename(columns={"b": "a"})
+    with pytest.raises(ValueError, match="columns of the DataFrame must be unique, but 'a' is rep"):
+        learn_workflow(twice, DDRTree(), PREPARED)
+
+
+# Tables that stay in their files
+
+
+@pytest.fixture
+def lazy_chunks():
+    """Chunks of eight rows of four features."""
+    with dask.config.set({"array.chunk-size": 8 * 4 * 8, "scheduler": "threads"}):
+        yield
+
+
+@pytest.fixture
+def parquet(frame, tmp_path):
+    path = tmp_path / "table.parquet"
+    frame.to_parquet(path, row_group_size=8)
+    return path
+
+
+ROOT = {"column": "site", "value": "x"}
+
+
+@pytest.mark.filterwarnings("ignore:Time starts where")
+@pytest.mark.parametrize(
+    "preparation",
+    [Preparation(), Preparation(standardize=True), Preparation(standardize=True, pca=3)],
+    ids=["plain", "standardized", "pca"],
+)
+def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_chunks, tmp_path):
+    model = DDRTree(n_centers=12, random_state=0)
+    whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
+    assert len(lazy.X.chunks[0]) > 5
+    expected = learn_workflow(whole, model, preparation, root=ROOT)
+    made = learn_workflow(lazy, model, preparation, root=ROOT)
+    assert isinstance(made.estimator.embedding_, np.ndarray)
+    assert isinstance(made.estimator.labels_, np.ndarray)
+    np.testing.assert_allclose(
+        made.estimator.embedding_, expected.estimator.embedding_, rtol=0, atol=1e-6
+    )
+    pd.testing.assert_frame_equal(
+        made.trajectory.samples_, expected.trajectory.samples_, rtol=0, atol=1e-6
+    )
+    made.save(tmp_path / "lazy.branchwise")
+    again = branchwise.load(tmp_path / "lazy.branchwise")
+    pd.testing.assert_frame_equal(again.place(whole), made.place(whole))
+
+
+@pytest.mark.filterwarnings("ignore:Time starts where")
+def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, lazy_chunks):
+    """Also by a preparation that only a table in memory can teach."""
+    for preparation in (PREPARED, Preparation(impute="median"), Preparation(impute="drop")):
+        made = learn_workflow(frame, DDRTree(random_state=0), preparation, root=ROOT)
+        options = {"features": made.features, "exclude": list(preparation.adjust or ())}
+        whole, lazy = (read_table(parquet, lazy=lazy, **options) for lazy in (False, True))
+        pd.testing.assert_frame_equal(made.place(lazy), made.place(whole))
+        parts = list(made.place_chunks(lazy))
+        assert [len(part) for part in parts] == list(lazy.X.chunks[0])
+        reversed_ = read_table(parquet, lazy=True, **options)
+        order = np.arange(len(made.features))[::-1]
+        reversed_ = replace(
+            reversed_, X=reversed_.X[:, order], features=[made.features[j] for j in order]
+        )
+        pd.testing.assert_frame_equal(made.place(reversed_), made.place(whole))
+
+
+def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
+    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(impute="drop"))
+    holes = frame.copy()
+    holes.iloc[[3, 20], 1] = np.nan
+    holes.iloc[24:32, 0] = np.nan  # all of a chunk
+    holes.to_parquet(tmp_path / "holes.parquet", row_group_size=8)
+    table = read_table(tmp_path / "holes.parquet", lazy=True, features=made.features)
+    assert table.X.chunks[0][3] == 8
+    gone = {"s3", "s20", *frame.index[24:32]}
+    assert made.place(table).index.tolist() == [name for name in frame.index if name not in gone]
+    assert [len(part) for part in made.place_chunks(table)] == [7, 8, 7, 0, 8, 8, 8, 4]
+
+
+@pytest.mark.parametrize(
+    ("steps", "value", "message"),
+    [
+        ({}, np.inf, r"has inf in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
+        ({}, np.nan, r"has NaN in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
+        ({"impute": "drop"}, -np.inf, r"has -inf in 'b' of sample 's20', row 20"),
+        ({"log1p": True}, -2, r"X holds -2 in 'b', row 20 \(row 4 of chunk 2\), but log1p"),
+        ({"log1p": True, "impute": "median"}, -2, r"X holds -2 in 'b', row 20"),
+    ],
+)
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_values_that_cannot_be_placed_are_told_by_row_and_feature(
+    frame, tmp_path, lazy_chunks, steps, value, message, as_sparse
+):
+    features = frame[list("abcd")].abs()
+    made = learn_workflow(features, DDRTree(random_state=0), Preparation(**steps))
+    features.iloc[20, 1] = value
+    if "impute" in steps:
+        features.iloc[2, 3] = np.nan
+    features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
+    table = read_table(tmp_path / "new.parquet", lazy=True)
+    if as_sparse:
+        table = replace(table, X=table.X.map_blocks(sparse.csr_array))
+    with pytest.raises(ValueError, match=message):
+        made.transform(table)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_values_that_cannot_be_placed_do_no_harm_in_rows_that_are_dropped(
+    frame, tmp_path, lazy_chunks, as_sparse
+):
+    features = frame[list("abcd")].abs()
+    preparation = Preparation(log1p=True, impute="drop")
+    made = learn_workflow(features, DDRTree(random_state=0), preparation)
+    features.iloc[20, :2] = [-2.0, np.nan]
+    features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
+    table = read_table(tmp_path / "new.parquet", lazy=True)
+    if as_sparse:
+        table = replace(table, X=table.X.map_blocks(sparse.csr_array))
+    assert made.transform(table).index.tolist() == features.index.drop("s20").tolist()
+
+
+def test_names_of_columns_cause_no_warning_whichever_of_both_tables_has_them(
+    parquet, lazy_chunks, monkeypatch
+):
+    """Not even one that is ignored, as threads share what ignores it."""
+    whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
+    sparse_ = replace(whole, X=sparse.csr_array(whole.X))
+    models = [
+        learn_workflow(table, DDRTree(n_centers=12, random_state=0), Preparation())
+        for table in (whole, lazy, sparse_)
+    ]
+    caused = []
+    monkeypatch.setattr(warnings, "warn", lambda *given, **options: caused.append(given))
+    for made in models:
+        for table in (whole, lazy, sparse_):
+            made.transform(table)
+    assert not caused
+
+
+def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
+    lazy = read_table(parquet, lazy=True)
+    for preparation in (Preparation(impute="drop"), Preparation(rank_normalize=True)):
+        with pytest.raises(ValueError, match="is for tables in memory, but X is a Dask array"):
+            learn_workflow(lazy, DDRTree(random_state=0), preparation)
+
+
+def test_columns_of_a_lazy_table(parquet, frame, lazy_chunks):
+    lazy = read_table(parquet, lazy=True)
+    np.testing.assert_array_equal(column(lazy, "age"), frame["age"])
+    assert column(lazy, "site").tolist() == frame["site"].tolist()
+
+
+def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
+    parquet, lazy_chunks, monkeypatch
+):
+    read = []
+
+    def spy(self, block, call=Rows.__call__):
+        read.append(block[0, 0][0])
+        return call(self, block)
+
+    monkeypatch.setattr(Rows, "__call__", spy)
+    model = DDRTree(n_centers=12, max_iter=3, tol=0.0, random_state=0)
+    counts = []
+    for times in (4, 1e18):
+        monkeypatch.setattr("branchwise.pipeline.HELD", times)
+        read.clear()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            learn_workflow(read_table(parquet, lazy=True), model, Preparation())
+        counts.append(read.count(0))
+    # Once by the preparation, and once for the fit.
+    assert counts[0] == 2
+    assert counts[1] > 5
+
+
+def test_fit_goes_on_from_a_checkpoint(parquet, lazy_chunks, tmp_path):
+    lazy = read_table(parquet, lazy=True)
+    model = DDRTree(n_centers=12, random_state=0, checkpoint=tmp_path / "fit.branchwise")
+    whole = learn_workflow(lazy, model, Preparation())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learn_workflow(lazy, clone(model).set_params(max_iter=2), Preparation())
+    seen = []
+    model.set_params(callback=lambda progress: seen.append(progress.iteration))
+    made = learn_workflow(lazy, model, Preparation(), resume=True)
+    assert min(seen) > 2
+    np.testing.assert_allclose(made.estimator.embedding_, whole.estimator.embedding_, atol=1e-9)
