@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from branchwise import _kdtree as kdtree
-from branchwise._memory import Room
+from branchwise._memory import Workspace
 
 # Coordinates of few values make duplicates and ties; the others are arbitrary.
 COORDINATES = st.sampled_from(
@@ -184,10 +184,13 @@ def test_within_makes_room_for_any_number_of_results(rng):
 
 
 def test_what_lay_in_a_room_before_does_not_matter(rng):
-    tree, room = kdtree.build(rng.normal(size=(150, 2))), Room()
+    tree, workspace = kdtree.build(rng.normal(size=(150, 2))), Workspace()
     for n_queries, extra in ((5, 0.1), (40, np.inf), (60, 0.3), (0, 1.0), (7, 2.0)):
         Z = rng.normal(size=(n_queries, 2))
-        alone, found = kdtree.within(tree, Z, extra), kdtree.within(tree, Z, extra, room=room)
+        alone, found = (
+            kdtree.within(tree, Z, extra),
+            kdtree.within(tree, Z, extra, workspace=workspace),
+        )
         for array, other in zip(alone, found, strict=True):
             np.testing.assert_array_equal(array, other)
 

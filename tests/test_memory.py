@@ -57,12 +57,12 @@ def test_a_fit_that_cannot_fit_says_so_before_it_starts(system):
 
 
 def test_a_room_is_used_again_and_grows():
-    room = memory.Room()
-    first = room.take("numbers", 4, np.int32)
+    workspace = memory.Workspace()
+    first = workspace.take("numbers", 4, np.int32)
     first[:] = [1, 2, 3, 4]
-    assert room.take("numbers", 2, np.int32) is first
-    assert room.take("other", 2).dtype == np.float64
-    larger = room.take("numbers", 9, np.int32, keep=3)
+    assert workspace.take("numbers", 2, np.int32) is first
+    assert workspace.take("other", 2).dtype == np.float64
+    larger = workspace.take("numbers", 9, np.int32, keep=3)
     assert len(larger) == 9
     np.testing.assert_array_equal(larger[:3], [1, 2, 3])
-    assert room.take("numbers", 4, np.int32) is larger
+    assert workspace.take("numbers", 4, np.int32) is larger

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._compat import inlined, kernel
-from ._memory import Room
+from ._memory import Workspace
 from ._parallel import ordered_map
 from ._typing import Floats, Ints
 
@@ -213,7 +213,7 @@ def nearest(tree: KDTree, Z: Floats, n_jobs: int = 1) -> Ints:
 
 
 def within(
-    tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1, room: Room | None = None
+    tree: KDTree, Z: Floats, extra: float, n_jobs: int = 1, workspace: Workspace | None = None
 ) -> tuple[Ints, Ints, Floats]:
     """For each row of Z, the points whose squared distance exceeds the least by `extra` at most.
 
@@ -227,7 +227,7 @@ def within(
         Zero leaves the nearest point, and those at the same distance.
     n_jobs : int, default=1
         Threads; the result does not depend on it.
-    room : Room or None, default=None
+    room : Workspace or None, default=None
         Where to put the result, which stays until the next one; on one thread.
 
     Returns
@@ -249,10 +249,10 @@ def within(
     (array([0, 2, 4]), array([0, 1, 1, 2], dtype=int32), array([0., 1., 3., 0.]))
     """
     Z = np.ascontiguousarray(Z, dtype=np.float64)
-    if room is not None:
-        return within_block(tree, Z, float(extra), room)
+    if workspace is not None:
+        return within_block(tree, Z, float(extra), workspace)
     parts = ordered_map(
-        lambda rows: within_block(tree, Z[rows], float(extra), Room()), blocks(len(Z)), n_jobs
+        lambda rows: within_block(tree, Z[rows], float(extra), Workspace()), blocks(len(Z)), n_jobs
     )
     if len(parts) == 1:
         return parts[0]
@@ -270,12 +270,17 @@ def blocks(n_queries: int) -> list[slice]:
     return [slice(i, i + BLOCK) for i in range(0, max(n_queries, 1), BLOCK)]
 
 
-def within_block(tree: KDTree, Z: Floats, extra: float, room: Room) -> tuple[Ints, Ints, Floats]:
+def within_block(
+    tree: KDTree, Z: Floats, extra: float, workspace: Workspace
+) -> tuple[Ints, Ints, Floats]:
     """`within` for as many queries as one thread should take at a time."""
     n_points = len(tree.points)
     indptr = np.zeros(len(Z) + 1, dtype=np.int64)
     capacity = n_points + 32 * len(Z)
-    indices, excess = room.take("indices", capacity, np.int32), room.take("excess", capacity)
+    indices, excess = (
+        workspace.take("indices", capacity, np.int32),
+        workspace.take("excess", capacity),
+    )
     done = 0
     while True:
         done = gather(*tree[:-1], Z, extra, done, indptr, indices, excess)
@@ -283,8 +288,8 @@ def within_block(tree: KDTree, Z: Floats, extra: float, room: Room) -> tuple[Int
         if done == len(Z):
             return indptr, indices[:n_found], excess[:n_found]
         capacity = 3 * len(indices)
-        indices = room.take("indices", capacity, np.int32, keep=n_found)
-        excess = room.take("excess", capacity, keep=n_found)
+        indices = workspace.take("indices", capacity, np.int32, keep=n_found)
+        excess = workspace.take("excess", capacity, keep=n_found)
 
 
 @kernel

@@ -32,7 +32,7 @@ def available_bytes() -> int | None:
     return min(free) if free else None
 
 
-class Room:
+class Workspace:
     """Arrays that are filled again for every block of rows.
 
     To ask the system for memory and to return it takes as long as the work on a block where the
@@ -40,9 +40,9 @@ class Room:
 
     Examples
     --------
-    >>> from branchwise._memory import Room
-    >>> room = Room()
-    >>> room.take("weights", 3) is room.take("weights", 2)
+    >>> from branchwise._memory import Workspace
+    >>> workspace = Workspace()
+    >>> workspace.take("weights", 3) is workspace.take("weights", 2)
     True
     """
 

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._compat import rows_of
 from ._typing import Floats, Ints
 from .data.checks import check_grid, check_samples
-from .data.dask import check_not_chunked
+from .data.dask import check_not_dask
 from .estimators import SPL, DDRTree
 from .estimators._base import StructureLearner, without_checkpoint
 from .graph.placement import length_matrix
@@ -178,7 +178,7 @@ def select(
     0.1
     """
     check_learner(estimator)
-    check_not_chunked(X)
+    check_not_dask(X)
     # Said here of all samples, complaints name rows as the user knows them.
     n_samples = check_samples(clone(estimator), X, ensure_min_samples=2).shape[0]
     (X,) = indexable(X)

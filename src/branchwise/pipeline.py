@@ -20,12 +20,12 @@ from .data.dask import (
     ChunkError,
     as_chunks,
     as_rows,
-    check_not_chunked,
+    check_not_dask,
     computed,
     current_client,
     dask_modules,
     first_cell,
-    is_lazy,
+    is_dask,
     starts,
     told,
 )
@@ -117,7 +117,7 @@ class Workflow:
         ['ddrtree0', 'ddrtree1']
         """
         table = as_table(data)
-        if is_lazy(table.X):
+        if is_dask(table.X):
             return import_pandas().concat(list(self._embedded_chunks(table)))
         return embedded(table, self.features, self.preparation, self.estimator)
 
@@ -293,10 +293,10 @@ def learn_workflow(
         named_columns(table, features), covariates=covariates(table, preparation)
     )
     on_stage("fit")
-    X = held(X) if is_lazy(X) else X
+    X = held(X) if is_dask(X) else X
     model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
     on_stage("trajectory")
-    points = gather_places(model, X) if is_lazy(X) else None
+    points = gather_places(model, X) if is_dask(X) else None
     path = Trajectory.from_estimator(
         model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
     )
@@ -329,7 +329,7 @@ def gather_places(model: Any, X: Any) -> Floats | None:
     """
     dask, _ = dask_modules()
     with told(X, X):
-        if is_lazy(model.embedding_):
+        if is_dask(model.embedding_):
             model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
             return None
         return np.asarray(model.transform(X).compute(), dtype=np.float64)
@@ -430,7 +430,7 @@ def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparat
 
     It complains itself of a table that is not in memory.
     """
-    if preparation.impute != "drop" or is_lazy(table.X):
+    if preparation.impute != "drop" or is_dask(table.X):
         return table
     keep = complete_rows(columns(table, features), covariates(table, preparation))
     if not keep.any():
@@ -564,7 +564,7 @@ def learn_trajectory(
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
-    check_not_chunked(X)
+    check_not_dask(X)
     if not isinstance(n_components, float):
         check_count(n_components, "n_components")
     model = DDRTree(gamma=GAMMA, random_state=random_state, n_jobs=n_jobs, verbose=verbose)

@@ -17,7 +17,7 @@ from branchwise.data.dask import (
     computed,
     current_client,
     failed_chunk,
-    is_chunked,
+    is_dask,
     is_lost,
     map_chunks,
     pass_over,
@@ -225,8 +225,8 @@ def test_chunks_are_named_by_their_rows(index, name):
 
 
 def test_only_dask_is_chunked():
-    assert is_chunked(da.ones(3))
-    assert not any(map(is_chunked, (X, [1.0], None, sparse.csr_array(X), dask)))
+    assert is_dask(da.ones(3))
+    assert not any(map(is_dask, (X, [1.0], None, sparse.csr_array(X), dask)))
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def update_embedding(Y, axes, C, R, edges, lam, gamma):
     axes, A, C, captured = update_centers(Y.apply_gram, axes, C, R, edges, lam, gamma)
     Z = np.empty((Y.n_rows, C.shape[1]))
 
-    def place(rows, R_rows, room):
+    def place(rows, R_rows, workspace):
         Z[rows] = (Y.project(axes.block[:, : C.shape[1]], rows) + R_rows @ A) / (1 + gamma)
 
     R.for_each(place)
@@ -144,8 +144,8 @@ def test_sums_of_a_part_match_numpy_in_blocks_of_any_size(sigma, monkeypatch, rn
         np.testing.assert_allclose(found.overlap_matrix, R.T @ R, atol=1e-13)
         moved = np.full((90, 2), np.nan)
 
-        def move(rows, R_rows, room, moved=moved):
-            moved[rows] = Y.project(np.eye(4)[:, :2], rows, room) + R_rows @ C
+        def move(rows, R_rows, workspace, moved=moved):
+            moved[rows] = Y.project(np.eye(4)[:, :2], rows, workspace) + R_rows @ C
 
         found.for_each(move)
         np.testing.assert_allclose(moved, dense[:, :2] + R @ C, atol=1e-13)

@@ -20,9 +20,9 @@ def test_simple_ppt_is_that_of_dense_matrices(shape, every):
     Y = Y - Y.mean(axis=0)
     sigma = 0.3 * shape[1] / 4
     expected, _, history = oracles.simple_ppt(Y, Y[::every], lam=3.0, sigma=sigma, n_iter=8)
-    C, watch = simple_ppt(Y, Y[::every], lam=3.0, sigma=sigma, max_iter=8, tol=0.0)
+    C, monitor = simple_ppt(Y, Y[::every], lam=3.0, sigma=sigma, max_iter=8, tol=0.0)
     np.testing.assert_allclose(C, expected, atol=1e-8)
-    np.testing.assert_allclose(watch.history, history, atol=1e-8 * np.vdot(Y, Y))
+    np.testing.assert_allclose(monitor.history, history, atol=1e-8 * np.vdot(Y, Y))
 
 
 @given(
@@ -35,8 +35,10 @@ def test_objective_never_rises(seed, log_lam, log_sigma, n_centers):
     Y = branching(30, 3, seed=seed)
     Y = Y - Y.mean(axis=0)
     start = Y[:n_centers]
-    _, watch = simple_ppt(Y, start, lam=10.0**log_lam, sigma=10.0**log_sigma, max_iter=15, tol=0.0)
-    assert (np.diff(watch.history) <= 1e-10 * np.vdot(Y, Y)).all()
+    _, monitor = simple_ppt(
+        Y, start, lam=10.0**log_lam, sigma=10.0**log_sigma, max_iter=15, tol=0.0
+    )
+    assert (np.diff(monitor.history) <= 1e-10 * np.vdot(Y, Y)).all()
 
 
 @pytest.mark.parametrize("n_centers", [None, "auto", 12])

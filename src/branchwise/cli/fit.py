@@ -16,7 +16,7 @@ from scipy import sparse
 from .. import __version__, estimators
 from .._compat import import_pandas, validate_parameter_constraints
 from .._messages import listed
-from ..data.dask import is_lazy
+from ..data.dask import is_dask
 from ..data.table import Table, column, missing_by_column, missing_message
 from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
@@ -256,7 +256,7 @@ def add_report(
 ) -> bool:
     """Write the interactive page, if that can be done: a fit is never lost for it."""
     given, notes = None, []
-    if is_lazy(table.X):
+    if is_dask(table.X):
         notes = ["Features are not in this page: the table was read chunk by chunk (--scheduler)."]
     else:
         given = kept_rows(table, about.index)

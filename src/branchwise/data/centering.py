@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from .._compat import kernel
-from .._memory import Room
+from .._memory import Workspace
 from .._parallel import ordered
 from .._typing import Floats, Ints, Matrix
 
@@ -114,26 +114,32 @@ class CentredRows:
         for start in range(part.start, part.stop, step):
             yield slice(start, min(start + step, part.stop))
 
-    def dense(self, rows: slice | Ints, room: Room | None = None) -> Floats:
-        """The chosen rows of Y as a dense array, which may lie in a room until the next one."""
+    def dense(self, rows: slice | Ints, workspace: Workspace | None = None) -> Floats:
+        """The chosen rows of Y as a dense array, which may lie in the workspace until the next one."""
         if self._centred is not None:
             return self._centred[rows]
         if self.is_sparse:
             return self._X[rows].toarray() - self.mean
         index = self._order[rows]
         size = len(index) * self.n_features
-        out = (room or Room()).take("rows", size)[:size].reshape(len(index), self.n_features)
+        out = (
+            (workspace or Workspace())
+            .take("rows", size)[:size]
+            .reshape(len(index), self.n_features)
+        )
         subtract_mean(self._X, index, self.mean, out)
         return out
 
-    def project(self, W: Floats, rows: slice = slice(None), room: Room | None = None) -> Floats:
+    def project(
+        self, W: Floats, rows: slice = slice(None), workspace: Workspace | None = None
+    ) -> Floats:
         """Y[rows] @ W."""
         if self.is_sparse:
             return np.asarray(self._X[rows] @ W - self.mean @ W)
         if self._centred is not None:
             return self._centred[rows] @ W
         if rows != slice(None):
-            return self.dense(rows, room) @ W
+            return self.dense(rows, workspace) @ W
         return np.concatenate(list(self._over_blocks(lambda block: self.dense(block) @ W)))
 
     def weigh(self, V: Matrix, rows: slice = slice(None)) -> Floats:

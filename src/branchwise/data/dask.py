@@ -28,14 +28,14 @@ class ChunkError(ValueError):
     """A chunk that cannot be read or used; the message names it."""
 
 
-def is_chunked(X: Any) -> bool:
+def is_dask(X: Any) -> bool:
     """Whether X is a Dask array or DataFrame, without importing Dask.
 
     Examples
     --------
     >>> import dask.array as da
-    >>> from branchwise.data.dask import is_chunked
-    >>> is_chunked(da.ones((4, 2), chunks=2)), is_chunked([[1.0]])
+    >>> from branchwise.data.dask import is_dask
+    >>> is_dask(da.ones((4, 2), chunks=2)), is_dask([[1.0]])
     (True, False)
     """
     return any(
@@ -44,9 +44,9 @@ def is_chunked(X: Any) -> bool:
     )
 
 
-def check_not_chunked(X: Any, name: str = "X", remedy: str | None = None) -> None:
+def check_not_dask(X: Any, name: str = "X", remedy: str | None = None) -> None:
     """No matrix that may be larger than memory is loaded unasked."""
-    if not is_chunked(X):
+    if not is_dask(X):
         return
     kind, some = "array", "[::10]"
     if hasattr(X, "columns"):
@@ -632,11 +632,6 @@ def failed_chunk(made: Any) -> tuple[int, BaseException] | None:
 
 def nothing(block: Any) -> None:
     """What is to be kept of a chunk that was only tried."""
-
-
-def is_lazy(X: Any) -> bool:
-    """Whether X is a Dask array, whose values are elsewhere."""
-    return hasattr(X, "__dask_graph__")
 
 
 def chunk_bytes() -> int:

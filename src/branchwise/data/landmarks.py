@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._typing import Floats, Ints, Matrix
 from .checks import check_count
-from .dask import as_chunks, check_n_rows, check_rows, is_chunked, reduce_chunks, starts
+from .dask import as_chunks, check_n_rows, check_rows, is_dask, reduce_chunks, starts
 from .row_order import canonical_keys, extremes, shift_and_range
 
 Sums = TypeVar("Sums")
@@ -76,10 +76,10 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
     True
     """
     n_landmarks = check_count(n_landmarks, "n_landmarks")
-    X = as_chunks(X) if is_chunked(X) else X if sparse.issparse(X) else np.asarray(X)
+    X = as_chunks(X) if is_dask(X) else X if sparse.issparse(X) else np.asarray(X)
     if X.shape[0] == 0:
         raise ValueError("X has no rows but must have one at least; look where they were lost.")
-    first = np.array(starts(X) if is_chunked(X) else [0])
+    first = np.array(starts(X) if is_dask(X) else [0])
     salts = check_random_state(random_state).randint(2**63, size=3, dtype=np.int64)
     n_rows, low, high = over(X, checked_extremes, wider, first=first, n_features=X.shape[1])
     check_n_rows(X, n_rows)
@@ -154,7 +154,7 @@ def over(
     X: Any, function: Callable[..., Sums], merge: Callable[[Sums, Sums], Sums], **given: Any
 ) -> Sums:
     """One pass over the chunks of X, of which an array in memory has one."""
-    if is_chunked(X):
+    if is_dask(X):
         return reduce_chunks(X, function, merge, **given)
     return function(sparse.csr_array(X) if sparse.issparse(X) else X, index=0, **given)
 

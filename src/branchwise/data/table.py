@@ -11,7 +11,7 @@ from scipy import sparse
 from .._compat import import_extra, import_pandas, pandas_of
 from .._messages import listed
 from .._typing import Bools, Matrix
-from .dask import is_lazy
+from .dask import is_dask
 
 
 class InputError(ValueError):
@@ -92,7 +92,7 @@ def make_table(
     for columns that are excluded.
     """
     pandas = pandas_for_tables()
-    X = X if is_lazy(X) else as_floats(X, source)
+    X = X if is_dask(X) else as_floats(X, source)
     samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
     features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
@@ -117,7 +117,7 @@ def make_table(
             f"{source} has no numeric column left to learn from; "
             "give it one, or exclude fewer columns."
         )
-    if not is_lazy(X):
+    if not is_dask(X):
         check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
     return Table(X, features, samples, annotations, source)
@@ -131,7 +131,7 @@ def check_samples(n_samples: int, source: str) -> None:
 
 def dense_columns(X: Any, columns: Sequence[int]) -> Any:
     """Some columns of a matrix as an array in memory; of a Dask array, nothing else is gathered."""
-    if is_lazy(X):
+    if is_dask(X):
         return X.map_blocks(
             dense_columns,
             columns=columns,
@@ -354,7 +354,7 @@ def missing_by_column(table: Table) -> dict[str, int]:
 
 def count_missing(X: Any) -> Any:
     """Missing values by column; those of a Dask array are counted chunk by chunk."""
-    if is_lazy(X):
+    if is_dask(X):
         n_chunks = len(X.chunks[0])
         counts = X.map_blocks(
             lambda rows: count_missing(rows)[None],
@@ -463,7 +463,7 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
 def named_columns(table: Table, names: Sequence[str]) -> Any:
     """The same with their names, for messages, unless they are sparse or not in memory."""
     X = columns(table, names)
-    if sparse.issparse(X) or is_lazy(X):
+    if sparse.issparse(X) or is_dask(X):
         return X
     index = table.annotations.index
     return import_pandas().DataFrame(X, columns=list(names), index=index, copy=False)

@@ -44,7 +44,7 @@ from ..data.checks import (
     check_square,
     remedies,
 )
-from ..data.dask import as_chunks, check_rows, is_chunked, map_chunks, starts
+from ..data.dask import as_chunks, check_rows, is_dask, map_chunks, starts
 from ..data.kernels import block_rows, kernel_matrix, kernel_rows
 from ..data.landmarks import choose_landmarks, gather
 from ..data.row_order import row_keys
@@ -110,7 +110,7 @@ def dask_as_it_is(method: Fit) -> Fit:
 
     @functools.wraps(method)
     def chosen(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        return (unwrapped if is_chunked(X) else method)(self, X, *args, **options)
+        return (unwrapped if is_dask(X) else method)(self, X, *args, **options)
 
     return cast(Fit, chosen)
 
@@ -179,7 +179,7 @@ class StructureLearner(
         `pairs` names a parameter that says something of pairs of samples, if there is one.
         """
         self.__dict__.pop("landmarks_", None)
-        if not is_chunked(X):
+        if not is_dask(X):
             return X
         self._check_parameters()
         chunks = checked_chunks(self, X, reset=True)
@@ -279,7 +279,7 @@ class StructureLearner(
         """
         learned = self.fit(X, **fit_params).embedding_
         # Of landmarks only, if it is in memory.
-        return self.transform(X) if is_chunked(X) and not is_chunked(learned) else learned
+        return self.transform(X) if is_dask(X) and not is_dask(learned) else learned
 
     def transform(self, X: Any) -> Floats:
         """Place samples in the learned space.
@@ -302,7 +302,7 @@ class StructureLearner(
             apply to it.
         """
         check_is_fitted(self)
-        if is_chunked(X):
+        if is_dask(X):
             return self._transform_chunks(X)
         X = check_samples(self, X, reset=False)
         with threadpool_limits(limits=1):
@@ -343,7 +343,7 @@ class StructureLearner(
         """A copy that can place samples, and has little else to carry."""
         model = copy(self)
         for name, value in list(vars(model).items()):
-            if name in STAYS_BEHIND or is_chunked(value):
+            if name in STAYS_BEHIND or is_dask(value):
                 delattr(model, name)
         # The chunks are worked on side by side already.
         model.n_jobs = 1
@@ -368,7 +368,7 @@ class StructureLearner(
         """
         check_is_fitted(self)
         back, mean = self._reconstruction(), self.mean_
-        if not is_chunked(X):
+        if not is_dask(X):
             X = check_embedding(X, len(back))
             return (X @ back + mean).astype(X.dtype, copy=False)
         X = as_chunks(X)

@@ -14,7 +14,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import check_fixed_graph, check_init, resolve_n_centers
-from ..data.dask import is_chunked
+from ..data.dask import is_dask
 from ..data.row_order import canonical_keys, extremes, shift_and_range
 from ..solvers.assignments import assign
 from ..solvers.convergence import Callback
@@ -251,7 +251,7 @@ class DDRTree(StructureLearner):
         from ..persistence.checkpoints import Checkpoint
 
         checkpoint = Checkpoint.of(self, resume)
-        if is_chunked(X):
+        if is_dask(X):
             from .ddrtree_dask import fit_chunks
 
             return fit_chunks(self, X, checkpoint)

@@ -109,7 +109,7 @@ def _open_zarr(path: Path) -> Any:
 
 
 def check_sparse_groups(root: Any, path: Path) -> None:
-    """The shape of a sparse matrix is an attribute of its own, for which AnnData makes room."""
+    """The shape of a sparse matrix is an attribute of its own, for which AnnData makes workspace."""
     pending = [root]
     while pending:
         group = pending.pop()

@@ -23,7 +23,7 @@ from .._compat import (
 from .._memory import check_memory
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.checks import check_kernel_params, check_samples
-from ..data.dask import is_chunked
+from ..data.dask import is_dask
 from ..data.row_order import row_keys
 from ..estimators._base import StructureLearner
 from ..estimators.ddrtree import DDRTree
@@ -159,7 +159,7 @@ def shared_state(model: StructureLearner) -> dict[str, Any]:
 
 def without_rows(embedding: Any) -> Floats:
     """An embedding as it is, or none of the rows of a Dask array."""
-    if is_chunked(embedding):
+    if is_dask(embedding):
         return np.empty((0, embedding.shape[1]), dtype=embedding.dtype)
     return np.asarray(embedding)
 

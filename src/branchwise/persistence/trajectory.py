@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats, Ints
-from ..data.dask import is_chunked
+from ..data.dask import is_dask
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
 from ..trajectory.core import Samples, Trajectory
 from ..trajectory.geometry import place
@@ -32,7 +32,7 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
     # The file of an estimator is without points that stay on the workers of Dask.
     is_fitted = (
         model is not None
-        and not is_chunked(model.embedding_)
+        and not is_dask(model.embedding_)
         and np.array_equal(samples.points, _fitted(model, samples.scale))
     )
     return {

@@ -86,7 +86,7 @@ def plot_embedding(
         Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
         roots, if any was given or samples are coloured by pseudotime.
     legend : {"auto", "outside", "inside", "none"}, default="auto"
-        Where the legend is; "auto": beside the picture if the figure has a layout that makes room,
+        Where the legend is; "auto": beside the picture if the figure has a layout that makes workspace,
         else in the emptiest corner.
     size : float or None, default=None
         Area of a sample, in squared points of typography; None: by their number.

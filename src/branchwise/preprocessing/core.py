@@ -13,7 +13,7 @@ from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._memory import check_memory
 from .._typing import Floats, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
-from ..data.dask import is_chunked
+from ..data.dask import is_dask
 from ..estimators._base import all_or_nothing, dask_as_it_is
 from .columns import canonical, check_none_missing, columns_by_name
 from .covariates import Residuals, check_covariates
@@ -183,7 +183,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         array([1.])
         """
         self._check_parameters()
-        if is_chunked(X):
+        if is_dask(X):
             self._learn_from_chunks(X)
             return self
         with remedies():
@@ -266,7 +266,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         index = getattr(X, "index", None)
         X = columns_by_name(X, self._names)
-        if is_chunked(X):
+        if is_dask(X):
             check_can_repeat(self.steps_)
             return repeat_lazily(self.steps_, as_given(self, X, reset=False), self._names)
         with remedies():
@@ -305,7 +305,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         >>> Preparation(impute="median").fit_transform([[1.0], [None], [3.0], [7.0]]).ravel()
         array([1., 3., 3., 7.])
         """
-        if is_chunked(X):
+        if is_dask(X):
             # The rows of a DataFrame are counted only once.
             X = self._learn_from_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)

@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 from .._compat import import_extra, import_pandas, pandas_of
 from .._typing import Floats, Ints
 from ..data.categories import are_numbers, as_floats, as_texts, declared_categories, numbered
-from ..data.dask import check_not_chunked
+from ..data.dask import check_not_dask
 from ..data.row_order import row_keys
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_order
@@ -120,7 +120,7 @@ def annotation_columns(annotations: Any, names: Any) -> tuple[list[Column], list
 def as_frame(annotations: Any) -> Any:
     """A table of pandas, also of one column, a dict, or a table of polars."""
     pandas = import_extra("pandas", "a report with annotations", "trajectory")
-    check_not_chunked(annotations, "annotations")
+    check_not_dask(annotations, "annotations")
     annotations = pandas_of(annotations, "annotations")
     if isinstance(annotations, pandas.Series):
         return annotations.to_frame()

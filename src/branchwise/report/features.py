@@ -8,7 +8,7 @@ from scipy import sparse
 
 from .._compat import import_extra, pandas_of
 from .._typing import Floats, Ints, Matrix
-from ..data.dask import check_not_chunked
+from ..data.dask import check_not_dask
 from ..trajectory import Trajectory
 from ..trajectory.association import associated_features
 from ..trajectory.checks import check_features, check_order, choose_features, feature_blocks
@@ -69,7 +69,7 @@ def given_features(path: Trajectory, values: Any, names: Any, show: Any = ()) ->
                 )
         return None
     import_extra("pandas", "a report with features", "trajectory")
-    check_not_chunked(values, "features")
+    check_not_dask(values, "features")
     values = pandas_of(values, "features")
     check_order(values, path.names_, "features")
     has_names = names is not None or hasattr(values, "columns")

@@ -11,7 +11,7 @@ from inspect import signature
 from typing import Any
 
 from .._writing import replacing_bytes
-from ..data.dask import check_not_chunked
+from ..data.dask import check_not_dask
 from ..trajectory import Trajectory
 from .columns import row_names
 from .content import report_state
@@ -101,7 +101,7 @@ def estimator_html(
 ) -> str | None:
     """The report of a fitted estimator (see its `to_html`)."""
     for name, table in (("X", X), ("annotations", options["annotations"])):
-        check_not_chunked(table, name)
+        check_not_dask(table, name)
         names = row_names(table, len(model.embedding_)) if names is None else names
     found = Trajectory.from_estimator(model, names=names, n_jobs=model.n_jobs)
     if root is not None:

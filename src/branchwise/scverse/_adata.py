@@ -11,7 +11,7 @@ from scipy import sparse
 from .._compat import import_extra
 from .._messages import listed
 from .._typing import Matrix
-from ..data.dask import as_chunks, is_chunked, told
+from ..data.dask import as_chunks, is_dask, told
 
 
 def check_adata(adata: Any, name: str = "adata") -> None:
@@ -83,7 +83,7 @@ def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[A
 
 def checked(values: Any, name: str, adata: Any) -> Matrix:
     """Finite numbers, one row per cell, in memory or in the chunks of a Dask array."""
-    if is_chunked(values):
+    if is_dask(values):
         # What is not finite is told when the chunks are read.
         return as_chunks(values, name)
     if hasattr(values, "to_numpy"):
@@ -123,7 +123,7 @@ def in_memory(value: Any) -> Any:
     """
     if isinstance(value, dict):
         return {name: in_memory(entry) for name, entry in value.items()}
-    if is_chunked(value):
+    if is_dask(value):
         with told(value, value):
             return value.compute()
     return value.to_memory() if hasattr(value, "to_memory") else value

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_extra
-from ..data.dask import is_chunked
+from ..data.dask import is_dask
 from ._adata import check_adata, column_of, gene_values, in_memory
 from ._keys import UNS
 from ._shown import chosen_genes, color_values, colors_of
@@ -475,7 +475,7 @@ def report(
     values, names, _ = gene_values(adata, layer, use_raw)
     return found.to_html(
         path,
-        features=values if is_chunked(values) else in_memory(values),
+        features=values if is_dask(values) else in_memory(values),
         feature_names=list(names),
         show=[genes] if isinstance(genes, str) else list(genes),
         annotations=in_memory(adata.obs),

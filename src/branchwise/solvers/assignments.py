@@ -10,7 +10,7 @@ from scipy import sparse
 
 from .. import _kdtree as kdtree
 from .._compat import kernel
-from .._memory import Room, fits
+from .._memory import Workspace, fits
 from .._parallel import ordered, ordered_map
 from .._typing import Floats, Ints, Sparse
 from ..data.centering import CentredRows
@@ -70,16 +70,18 @@ class Assignments:
     negative_entropy: float  # Σ r log r
     overlap: Apply  # B ↦ RᵀR·B
     overlap_matrix: Floats | None  # RᵀR, where forming it is cheaper than applying it
-    # Calls a function with every block of rows, as a slice and as rows of R, and with room for
+    # Calls a function with every block of rows, as a slice and as rows of R, and with space for
     # what it makes of them, on several threads; None where the rows are elsewhere.
-    for_each: Callable[[Callable[[slice, Rows, Room], None]], None] | None = None
+    for_each: Callable[[Callable[[slice, Rows, Workspace], None]], None] | None = None
 
 
-def assign(Z: Floats, centres: kdtree.KDTree, sigma: float, room: Room | None = None) -> Rows:
+def assign(
+    Z: Floats, centres: kdtree.KDTree, sigma: float, workspace: Workspace | None = None
+) -> Rows:
     """r_ik ∝ exp(−‖z_i − c_k‖²/σ) (`op:2-R`); one at the nearest centre when σ = 0.
 
     Entries that cannot be told from zero beside the largest of their row are left out. What lies
-    in a room stays until the next assignment.
+    in a workspace stays until the next assignment.
 
     Examples
     --------
@@ -93,9 +95,9 @@ def assign(Z: Floats, centres: kdtree.KDTree, sigma: float, room: Room | None = 
     if sigma == 0:
         nearest = kdtree.nearest(centres, Z)
         return Rows(np.arange(len(Z) + 1), nearest.view(np.uint32), np.ones(len(Z)), 0.0)
-    indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma, room=room)
+    indptr, near, excess = kdtree.within(centres, Z, CUTOFF * sigma, workspace=workspace)
     excess /= -sigma
-    weights = (room or Room()).take("weights", len(excess))[: len(excess)]
+    weights = (workspace or Workspace()).take("weights", len(excess))[: len(excess)]
     np.exp(excess, out=weights)
     # Unsigned, so that the kernels need not ask whether an index counts from the end.
     return Rows(indptr, near.view(np.uint32), weights, normalise(indptr, excess, weights))
@@ -138,12 +140,12 @@ def update_assignments(
     def accumulate(part: slice) -> tuple[Floats, Floats, Floats | None, float, list[Rows]]:
         counts, RtY = np.zeros(n_centers), np.zeros((n_centers, Y.n_dims))
         RtR = np.zeros((n_centers, n_centers)) if forms_matrix else None
-        negative_entropy, kept, room = 0.0, [], Room()
+        negative_entropy, kept, workspace = 0.0, [], Workspace()
         for rows in blocks(part):
-            R = assign(Z[rows], centres, sigma, None if keeps else room)
+            R = assign(Z[rows], centres, sigma, None if keeps else workspace)
             negative_entropy += R.negative_entropy
             add_counts(R.centres, R.weights, counts)
-            add_sums(R, Y, rows, RtY, RtR, room)
+            add_sums(R, Y, rows, RtY, RtR, workspace)
             if keeps:
                 kept.append(R)
         return counts, RtY, RtR, negative_entropy, kept
@@ -162,10 +164,10 @@ def update_assignments(
     if overlap_matrix is not None:
         overlap_matrix += overlap_matrix.T.copy()
 
-    def rows_of(part: slice, room: Room) -> Iterable[Rows]:
+    def rows_of(part: slice, workspace: Workspace) -> Iterable[Rows]:
         if keeps:
             return kept[part.start]
-        return (assign(Z[rows], centres, sigma, room) for rows in blocks(part))
+        return (assign(Z[rows], centres, sigma, workspace) for rows in blocks(part))
 
     def overlap(B: Floats) -> Floats:
         if overlap_matrix is not None:
@@ -174,7 +176,7 @@ def update_assignments(
 
         def product(part: slice) -> Floats:
             out = np.zeros_like(V)
-            for R in rows_of(part, Room()):
+            for R in rows_of(part, Workspace()):
                 add_overlap(R.indptr, R.centres, R.weights, V, out)
             return out
 
@@ -182,11 +184,11 @@ def update_assignments(
         n_threads = Y.n_jobs if per_row * len(Z) > MIN_SHARED else 1
         return np.asarray(sum(ordered(product, parts, n_threads)))[:, : B.shape[1]]
 
-    def for_each(function: Callable[[slice, Rows, Room], None]) -> None:
+    def for_each(function: Callable[[slice, Rows, Workspace], None]) -> None:
         def visit(part: slice) -> None:
-            room = Room()
-            for rows, R in zip(blocks(part), rows_of(part, room), strict=True):
-                function(rows, R, room)
+            workspace = Workspace()
+            for rows, R in zip(blocks(part), rows_of(part, workspace), strict=True):
+                function(rows, R, workspace)
 
         ordered_map(visit, parts, Y.n_jobs)
 
@@ -212,7 +214,7 @@ def prefers_matrix(n_points: int, n_centers: int, n_components: int, per_row: fl
 
 
 def add_sums(
-    R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None, room: Room
+    R: Rows, Y: CentredRows, rows: slice, RtY: Floats, RtR: Floats | None, workspace: Workspace
 ) -> None:
     """Add RᵀY of some rows to RtY, and to RtR, if there is one, a half of RᵀR.
 
@@ -227,7 +229,7 @@ def add_sums(
     if Y.is_sparse:
         RtY += Y.weigh(R.matrix(n_centers), rows)
     else:
-        add_weighted(R.indptr, R.centres, R.weights, Y.dense(rows, room), RtY)
+        add_weighted(R.indptr, R.centres, R.weights, Y.dense(rows, workspace), RtY)
     if RtR is not None:
         add_products(R.indptr, R.centres, R.weights, RtR)
 

@@ -23,7 +23,7 @@ class Progress:
 Callback = Callable[[Progress], None]
 
 
-class Watch:
+class Monitor:
     """Objective history, stopping rule and clock of an alternating minimisation.
 
     The objective contains an entropy and may cross zero: its change is measured against

@@ -10,7 +10,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 
 from .. import _kdtree as kdtree
-from .._memory import Room
+from .._memory import Workspace
 from .._parallel import ordered_map
 from .._typing import Floats, Ints
 from ..data.centering import CentredRows
@@ -18,7 +18,7 @@ from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, Apply, block_cg, top_eigenvectors
 from ..structures import Tree, choose_graph, prepare
 from .assignments import MAX_DENSE, Assignments, Rows, assign, entries_per_row, update_assignments
-from .convergence import Callback, TreeResult, Watch
+from .convergence import Callback, Monitor, TreeResult
 
 if TYPE_CHECKING:
     from .ddrtree_dask import ChunkedPoints
@@ -64,7 +64,7 @@ def ddrtree(
     structure : object
         The set of graphs, see `branchwise.structures.Structure`.
     max_iter, tol, callback
-        See `Watch`.
+        See `Monitor`.
     saved, save
         See `alternate`.
 
@@ -119,7 +119,7 @@ def alternate(
     the start that the first iteration had.
     """
     structure, graph, axes = prepare(structure, C), None, Axes(W, None)
-    watch = Watch(scale=points.energy, tol=tol, max_iter=max_iter, callback=callback)
+    monitor = Monitor(scale=points.energy, tol=tol, max_iter=max_iter, callback=callback)
     steps: list[Step] = []
     if saved is not None:
         steps, axes = list(saved.steps), saved.axes
@@ -127,8 +127,8 @@ def alternate(
             graph = choose_graph(structure, step.C, graph)
         points.move(steps)
         C = saved.C
-        watch.resume(saved.history)
-    while not watch.is_over:
+        monitor.resume(saved.history)
+    while not monitor.is_over:
         graph = choose_graph(structure, C, graph)
         R = points.assign(C)
         axes, A, C_new, captured = update_centers(
@@ -141,12 +141,12 @@ def alternate(
         objective = points.energy - captured + entropy + lam * graph.penalty
         if save is not None:
             steps.append(step)
-            save(Saved(steps, axes, C, [*watch.history, objective]))
-        watch.note(objective)
-    if graph is None or watch.converged:
+            save(Saved(steps, axes, C, [*monitor.history, objective]))
+        monitor.note(objective)
+    if graph is None or monitor.converged:
         graph = choose_graph(structure, C, graph)
     W = axes.block[:, : W.shape[1]]
-    return TreeResult(W, None, C, graph, watch.history, watch.change, watch.converged)
+    return TreeResult(W, None, C, graph, monitor.history, monitor.change, monitor.converged)
 
 
 class Step(NamedTuple):
@@ -200,8 +200,10 @@ class Points:
         for step in steps:
             Z = np.empty((self.Y.n_rows, step.W.shape[1]))
 
-            def place(rows: slice, R: Rows, room: Room, Z: Floats = Z, step: Step = step) -> None:
-                Z[rows] = (self.Y.project(step.W, rows, room) + R @ step.A) / (1 + self.gamma)
+            def place(
+                rows: slice, R: Rows, workspace: Workspace, Z: Floats = Z, step: Step = step
+            ) -> None:
+                Z[rows] = (self.Y.project(step.W, rows, workspace) + R @ step.A) / (1 + self.gamma)
 
             if self._R is not None and self._R.for_each is not None:
                 self._R.for_each(place)
@@ -210,9 +212,9 @@ class Points:
                 per_row = ceil(entries_per_row(self.Z, centres, self.sigma))
 
                 def visit(part: slice, centres: Any = centres, per_row: int = per_row) -> None:
-                    room = Room()
+                    workspace = Workspace()
                     for rows in self.Y.blocks(part, per_row):
-                        place(rows, assign(self.Z[rows], centres, self.sigma, room), room)
+                        place(rows, assign(self.Z[rows], centres, self.sigma, workspace), workspace)
 
                 ordered_map(visit, self.Y.parts(len(step.C)), self.Y.n_jobs)
             self.Z, self._R = Z, None

@@ -9,7 +9,7 @@ from ..data.centering import CentredRows
 from ..graph import graph_solver
 from ..linalg import top_eigenvectors
 from ..structures import Tree, choose_graph, prepare
-from .convergence import Callback, TreeResult, Watch
+from .convergence import Callback, Monitor, TreeResult
 
 
 def drtree(
@@ -42,7 +42,7 @@ def drtree(
     start : array of shape (n_rows, d) or None
         Points to choose the first graph by; if None, the projections YW.
     max_iter, tol, callback
-        See `Watch`.
+        See `Monitor`.
 
     Examples
     --------
@@ -57,15 +57,15 @@ def drtree(
     d = W.shape[1]
     Z = Y.project(W) if start is None else start
     structure, graph = prepare(structure, Z), None
-    watch = Watch(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
+    monitor = Monitor(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
     for _ in range(max_iter):
         graph = choose_graph(structure, Z, graph)
         W, Z, captured = update_embedding(Y, W, d, graph.edges, lam, graph.weights)
-        if watch.has_converged(Y.energy - captured + lam * graph.penalty):
+        if monitor.has_converged(Y.energy - captured + lam * graph.penalty):
             break
-    if graph is None or watch.converged:
+    if graph is None or monitor.converged:
         graph = choose_graph(structure, Z, graph)
-    return TreeResult(W[:, :d], Z, Z, graph, watch.history, watch.change, watch.converged)
+    return TreeResult(W[:, :d], Z, Z, graph, monitor.history, monitor.change, monitor.converged)
 
 
 def update_embedding(

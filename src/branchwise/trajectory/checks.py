@@ -16,7 +16,7 @@ from .._compat import effective_n_jobs, pandas_of
 from .._messages import listed
 from .._typing import Bools, Floats, Ints, Matrix
 from ..data.checks import check_finite, check_not_huge
-from ..data.dask import check_not_chunked
+from ..data.dask import check_not_dask
 from ..structures.base import graph_of
 
 
@@ -208,7 +208,7 @@ def check_features(
     >>> check_features(np.zeros((3, 2)), None, 3)[1]
     [0, 1]
     """
-    check_not_chunked(values, parameter)
+    check_not_dask(values, parameter)
     values = pandas_of(values, parameter)
     if hasattr(values, "to_df"):
         raise TypeError(

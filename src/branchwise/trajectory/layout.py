@@ -163,7 +163,7 @@ def _arms(path: Trajectory) -> Arms:
 
 
 def _side_by_side(arms: Arms, roots: list[int], part: Ints) -> tuple[Floats, Floats, Floats]:
-    """Room of each arm, its place in it, and the places of the roots; the first on top."""
+    """Workspace of each arm, its place in it, and the places of the roots; the first on top."""
     n_arms, parent = len(arms.parent), arms.parent.tolist()
     # A root is like an arm, of which no line is seen; it comes before all others.
     row = {root: n_arms + k for k, root in enumerate(roots)}

@@ -16,7 +16,7 @@ from branchwise._typing import Floats, Ints, Sparse
 from branchwise.data.checks import resolve_n_centers
 from branchwise.graph import adjacency, euclidean_spanning_tree, graph_solver
 from branchwise.solvers.assignments import assign
-from branchwise.solvers.convergence import Watch
+from branchwise.solvers.convergence import Monitor
 from branchwise.solvers.initialization import spread_around
 
 from ._base import Baseline
@@ -46,7 +46,7 @@ def update_centers(Y: Floats, C: Floats, R: Sparse, edges: Ints, lam: float) -> 
 
 def simple_ppt(
     Y: Floats, C: Floats, *, lam: float, sigma: float, max_iter: int, tol: float
-) -> tuple[Floats, Watch]:
+) -> tuple[Floats, Monitor]:
     """Minimise over centres C, assignments R and spanning trees with Laplacian L.
 
         Σ r_ik‖y_i − c_k‖² + σ·Σ r_ik log r_ik + λ·Tr(CᵀLC),    rows of R sum to one
@@ -64,12 +64,12 @@ def simple_ppt(
     lam, sigma : float
         Weight of the tree (λ ≥ 0) and width of the assignments (σ > 0).
     max_iter, tol
-        See `Watch`.
+        See `Monitor`.
 
     Returns
     -------
     C : array of shape (n_centers, n_features)
-    watch : Watch
+    watch : Monitor
         The record of the run.
 
     Examples
@@ -77,21 +77,21 @@ def simple_ppt(
     >>> import numpy as np
     >>> from branchwise_paper.baselines.simple_ppt import simple_ppt
     >>> Y = np.random.default_rng(0).normal(size=(20, 3))
-    >>> C, watch = simple_ppt(Y, Y[:8], lam=1.0, sigma=0.5, max_iter=5, tol=0.0)
-    >>> C.shape, bool((np.diff(watch.history) <= 1e-10).all())
+    >>> C, monitor = simple_ppt(Y, Y[:8], lam=1.0, sigma=0.5, max_iter=5, tol=0.0)
+    >>> C.shape, bool((np.diff(monitor.history) <= 1e-10).all())
     ((8, 3), True)
     """
     energy = float(np.vdot(Y, Y))
-    watch = Watch(scale=energy, tol=tol, max_iter=max_iter, callback=None)
+    monitor = Monitor(scale=energy, tol=tol, max_iter=max_iter, callback=None)
     for _ in range(max_iter):
         edges = euclidean_spanning_tree(C)
         rows = assign(Y, kdtree.build(C), sigma)
         R = rows.matrix(len(C))
         C = update_centers(Y, C, R, edges, lam)
         # At these centres the quadratic terms are ‖Y‖² − Tr(CᵀRᵀY) in all.
-        if watch.has_converged(energy - np.vdot(C, R.T @ Y) + sigma * rows.negative_entropy):
+        if monitor.has_converged(energy - np.vdot(C, R.T @ Y) + sigma * rows.negative_entropy):
             break
-    return C, watch
+    return C, monitor
 
 
 class SimplePPT(Baseline):
@@ -198,13 +198,13 @@ class SimplePPT(Baseline):
         with threadpool_limits(limits=1):
             start = self._starting_centers(Y)
             self.sigma_ = self._resolve_sigma(Y, start)
-            C, watch = simple_ppt(
+            C, monitor = simple_ppt(
                 Y, start, lam=self.lam_, sigma=self.sigma_, max_iter=self.max_iter, tol=self.tol
             )
-        if self.tol > 0 and not watch.converged:
+        if self.tol > 0 and not monitor.converged:
             warnings.warn(
                 f"SimplePPT stopped after {self.max_iter} of max_iter={self.max_iter} iterations "
-                f"with a relative change of the objective of {watch.change:.1e}, above "
+                f"with a relative change of the objective of {monitor.change:.1e}, above "
                 f"tol={self.tol:.1e}; raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -214,9 +214,9 @@ class SimplePPT(Baseline):
         self.assignments_ = assign(Y, kdtree.build(C), self.sigma_).matrix(len(C))
         self.embedding_ = self.assignments_ @ C + mean
         self.labels_ = kdtree.nearest(kdtree.build(C), Y)
-        self.objective_history_ = np.array(watch.history)
-        self.objective_ = watch.history[-1]
-        self.n_iter_, self.converged_ = len(watch.history), watch.converged
+        self.objective_history_ = np.array(monitor.history)
+        self.objective_ = monitor.history[-1]
+        self.n_iter_, self.converged_ = len(monitor.history), monitor.converged
 
     def _starting_centers(self, Y: Floats) -> Floats:
         n_centers = resolve_n_centers(self.n_centers, len(Y))

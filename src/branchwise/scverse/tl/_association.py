@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from ...data.dask import check_not_chunked
+from ...data.dask import check_not_dask
 from .._adata import Results, check_adata, checked, gene_values, write
 from .._keys import UNS, keys_of
 from .._stored import entry_of, find_key, stored_trajectory
@@ -80,7 +80,7 @@ def test_association(
             f"{owner} has several genes named {twice!r}; call adata.var_names_make_unique() first"
             f"{', and set adata.raw again' if use_raw else ''}."
         )
-    check_not_chunked(
+    check_not_dask(
         values,
         source,
         "load some genes, adata[:, genes].to_memory(), or some cells, adata[::10].to_memory(), and "

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._compat import import_pandas
-from ...data.dask import check_not_chunked
+from ...data.dask import check_not_dask
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
@@ -99,7 +99,7 @@ def bootstrap(
     entry, keys = entry_of(adata, key), keys_of(key)
     X = representation(adata, entry[UNS.use_rep], entry.get(UNS.layer))[0]
     again = f"call branchwise.tl.{entry[UNS.method]} again"
-    check_not_chunked(
+    check_not_dask(
         X,
         f"What {key!r} was learned from",
         f"load some cells, some = adata[::10].to_memory(), {again} on these and bootstrap them",

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._messages import listed
-from ...data.dask import is_chunked
+from ...data.dask import is_dask
 from ...estimators import SPL, DDRTree, DRTree
 from ...graph import adjacency
 from ...persistence.estimators import estimator_state, parameters_state
@@ -258,7 +258,7 @@ def _fit(
         UNS.converged: bool(model.converged_),
         UNS.model: storable(estimator_state(model)),
     }
-    if is_chunked(X):
+    if is_dask(X):
         entry[UNS.from_dask] = True
     if hasattr(model, "landmarks_"):
         entry[UNS.landmarks] = model.landmarks_
@@ -285,7 +285,7 @@ def cells_of(model: Any, X: Any) -> Any:
 
     Points of a Dask array are gathered, once; they are small beside it.
     """
-    is_of_landmarks = is_chunked(X) and not is_chunked(model.embedding_)
+    is_of_landmarks = is_dask(X) and not is_dask(model.embedding_)
     return in_memory(model.transform(X) if is_of_landmarks else model.embedding_)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..._messages import listed
 from ..._typing import Floats, Matrix
-from ...data.dask import is_chunked, map_chunks
+from ...data.dask import is_dask, map_chunks
 from .._adata import Results, check_adata, in_memory, representation, write
 from .._keys import UNS, keys_of
 from .._stored import entry_of, find_key, in_units_of_data, stored_model, trajectory_from, without
@@ -142,7 +142,7 @@ def genes_of(adata: Any, reference: Any, layer: str | None) -> Matrix:
 
 def projected(values: Matrix, axes: Floats, offset: Floats | float) -> Any:
     """Values along axes, minus an offset; of a Dask array, lazily."""
-    if is_chunked(values):
+    if is_dask(values):
         return map_chunks(values, projected, axes.shape[1], np.float64, axes=axes, offset=offset)
     return np.asarray(values @ axes) - offset
 
