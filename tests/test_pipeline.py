@@ -16,7 +16,7 @@ from branchwise.data.table import column
 from branchwise.io import Table, read_table
 from branchwise.io.lazy import Rows
 from branchwise.persistence.format import ModelFileError, read_state, write_state
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +32,16 @@ PREPARED = Preparation(adjust=["age", "site"], standardize=True)
 
 
 def test_what_is_adjusted_for_is_no_feature(frame):
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
     assert made.features == list("abcd")
     X = PREPARED.fit_transform(frame[list("abcd")], covariates=frame[["age", "site"]])
     expected = DDRTree(random_state=0).fit_transform(np.asarray(X))
     np.testing.assert_allclose(made.transform(frame), expected, rtol=1e-12)
 
 
-def test_the_file_places_as_the_workflow_does(frame, tmp_path):
+def test_the_file_places_as_the_pipeline_does(frame, tmp_path):
     root = {"column": "site", "value": "x"}
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED, root=root)
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root=root)
     made.save(tmp_path / "model.branchwise")
     again = branchwise.load(tmp_path / "model.branchwise")
     new = frame.iloc[::-1].assign(a=frame["a"] + 0.1)[["site", "d", "c", "b", "a", "age"]]
@@ -51,7 +51,7 @@ def test_the_file_places_as_the_workflow_does(frame, tmp_path):
 
 
 def test_rows_are_placed_one_by_one(frame):
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED, root={"node": "T1"})
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root={"node": "T1"})
     new = frame.assign(a=frame["a"] * 1.01)
     together = made.place(new)
     alone = pd.concat([made.place(new.iloc[[k]]) for k in range(5)])
@@ -59,7 +59,7 @@ def test_rows_are_placed_one_by_one(frame):
 
 
 def test_equal_names_of_new_samples_stay_apart(frame):
-    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(adjust=["age"]))
+    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(adjust=["age"]))
     twice = frame.iloc[[0, 1, 0]]
     places = made.place(twice)
     assert places.index.tolist() == ["s0", "s1", "s0"]
@@ -77,9 +77,9 @@ def test_sparse_tables(frame):
         source="simulated counts",
     )
     prepared = Preparation(log1p=True, pca=5)
-    made = learn_workflow(table, DDRTree(random_state=0), prepared)
+    made = fit_pipeline(table, DDRTree(random_state=0), prepared)
     dense = pd.DataFrame(counts, columns=table.features, index=names)
-    expected = learn_workflow(dense, DDRTree(random_state=0), prepared)
+    expected = fit_pipeline(dense, DDRTree(random_state=0), prepared)
     np.testing.assert_allclose(made.transform(table), expected.transform(dense), atol=1e-6)
     some, order = [5, 0, 7], np.arange(20)[::-1]
     shuffled = Table(
@@ -95,7 +95,7 @@ def test_sparse_tables(frame):
 def test_sparse_tables_after_a_dense_one():
     counts = np.random.default_rng(1).poisson(1.0, size=(80, 20)).astype(float)
     dense = pd.DataFrame(counts, columns=[f"g{k}" for k in range(20)])
-    made = learn_workflow(dense, DDRTree(random_state=0), Preparation(log1p=True))
+    made = fit_pipeline(dense, DDRTree(random_state=0), Preparation(log1p=True))
     names = [f"c{k}" for k in range(80)]
     table = Table(
         X=sparse.csr_array(counts),
@@ -120,7 +120,7 @@ def test_scaled_samples_have_one_place_however_they_are_stored(fitted_to, model)
         about = pd.DataFrame(index=names)
         return Table(X, [f"g{k}" for k in range(6)], names, about, "simulated values")
 
-    made = learn_workflow(table(fitted_to(values)), model, Preparation(standardize=True))
+    made = fit_pipeline(table(fitted_to(values)), model, Preparation(standardize=True))
     assert np.ptp(made.embedding, axis=0).min() > 0.1
     for rows in (values, values + 0.5):
         dense, scarce = (
@@ -133,9 +133,7 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
     gaps = frame.copy()
     gaps.loc["s3", "b"] = np.nan
     gaps.loc["s9", "site"] = None
-    made = learn_workflow(
-        gaps, DDRTree(random_state=0), Preparation(impute="drop", adjust=["site"])
-    )
+    made = fit_pipeline(gaps, DDRTree(random_state=0), Preparation(impute="drop", adjust=["site"]))
     assert len(made.estimator.embedding_) == 58
     assert "s3" not in made.transform(gaps).index
     gaps["b"] = np.nan
@@ -147,7 +145,7 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
 
 def test_stages_are_told(frame):
     told = []
-    learn_workflow(frame, DDRTree(random_state=0), PREPARED, on_stage=told.append)
+    fit_pipeline(frame, DDRTree(random_state=0), PREPARED, on_stage=told.append)
     assert told == ["prepare", "fit", "trajectory"]
 
 
@@ -165,13 +163,13 @@ def test_stages_are_told(frame):
 )
 def test_wrong_roots(root, says, frame):
     with pytest.raises(ValueError, match=says):
-        learn_workflow(frame, DDRTree(random_state=0), PREPARED, root=root)
+        fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root=root)
 
 
 def test_errors_in_roots_are_told_before_the_fit(frame):
     told = []
     with pytest.raises(ValueError, match="sample='Q' is no sample; the names are s0"):
-        learn_workflow(frame, DDRTree(), PREPARED, root={"sample": "Q"}, on_stage=told.append)
+        fit_pipeline(frame, DDRTree(), PREPARED, root={"sample": "Q"}, on_stage=told.append)
     assert told == ["prepare"]
 
 
@@ -185,8 +183,8 @@ def test_a_root_among_other_labels_is_warned_of():
     table = pd.DataFrame(X, columns=list("abc")).assign(stage=stage)
     root = {"column": "stage", "value": "I"}
     with pytest.warns(UserWarning, match=r"of the 10 first samples only \d+% have that label"):
-        learn_workflow(table, DDRTree(random_state=0), Preparation(), root=root)
-    learn_workflow(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
+        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=root)
+    fit_pipeline(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
 
 
 def test_a_rare_label_at_the_root_is_no_reason_to_warn():
@@ -194,7 +192,7 @@ def test_a_rare_label_at_the_root_is_no_reason_to_warn():
     time = np.sort(rng.uniform(size=400))
     X = np.column_stack([10 * time, 0.1 * rng.normal(size=(400, 2))])  # simulated
     table = pd.DataFrame(X, columns=list("abc")).assign(stage=["I"] * 4 + ["II"] * 396)
-    made = learn_workflow(
+    made = fit_pipeline(
         table,
         DDRTree(random_state=0),
         Preparation(),
@@ -205,7 +203,7 @@ def test_a_rare_label_at_the_root_is_no_reason_to_warn():
 
 def test_roots_by_truth(frame):
     table = frame.assign(healthy=frame["a"] > frame["a"].median())
-    made = learn_workflow(
+    made = fit_pipeline(
         table, DDRTree(random_state=0), PREPARED, root={"column": "healthy", "value": "True"}
     )
     early = made.trajectory.pseudotime_ < np.median(made.trajectory.pseudotime_)
@@ -214,18 +212,18 @@ def test_roots_by_truth(frame):
 
 def test_arrays_have_no_names(frame):
     with pytest.raises(TypeError, match="must be a pandas DataFrame, whose columns have names"):
-        learn_workflow(frame.to_numpy(), DDRTree(), PREPARED)
+        fit_pipeline(frame.to_numpy(), DDRTree(), PREPARED)
 
 
 def test_polars_tables(frame):
-    made = learn_workflow(pl.from_pandas(frame), DDRTree(random_state=0), PREPARED)
-    expected = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(pl.from_pandas(frame), DDRTree(random_state=0), PREPARED)
+    expected = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
     new = frame.assign(a=frame["a"] * 1.01)
     np.testing.assert_array_equal(made.transform(pl.from_pandas(new)), expected.transform(new))
 
 
 def test_lacking_features_are_listed(frame):
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
     with pytest.raises(
         ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"
     ):
@@ -258,29 +256,29 @@ def test_lacking_features_are_listed(frame):
     ],
 )
 def test_damaged_files_are_refused(change, frame, tmp_path):
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
     write_state(tmp_path / "bad.branchwise", {**state, **change})
-    with pytest.raises(ModelFileError, match="holds a workflow"):
+    with pytest.raises(ModelFileError, match="holds a pipeline"):
         branchwise.load(tmp_path / "bad.branchwise")
 
 
 def test_a_damaged_preparation_is_refused_by_the_name_of_the_file(frame, tmp_path):
-    made = learn_workflow(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
     state["preparation"]["steps"]["standardize"]["mean"][0] = np.nan
     write_state(tmp_path / "bad.branchwise", state)
-    with pytest.raises(ModelFileError, match=r"bad.branchwise holds a workflow whose preparation"):
+    with pytest.raises(ModelFileError, match=r"bad.branchwise holds a pipeline whose preparation"):
         branchwise.load(tmp_path / "bad.branchwise")
 
 
 def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
-    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=3))
+    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(pca=3))
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
-    other = learn_workflow(frame, DDRTree(random_state=0), Preparation(pca=2))
+    other = fit_pipeline(frame, DDRTree(random_state=0), Preparation(pca=2))
     other.save(tmp_path / "other.branchwise")
     state["trajectory"] = read_state(tmp_path / "other.branchwise")["trajectory"]
     write_state(tmp_path / "bad.branchwise", state)
@@ -290,13 +288,13 @@ def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
 
 def test_durations_are_no_features(frame):
     stayed = frame.assign(stay=pd.to_timedelta(np.arange(60), "D"))
-    assert learn_workflow(stayed, DDRTree(random_state=0), PREPARED).features == list("abcd")
+    assert fit_pipeline(stayed, DDRTree(random_state=0), PREPARED).features == list("abcd")
 
 
 def test_columns_of_one_name_are_an_error(frame):
     twice = frame.rename(columns={"b": "a"})
     with pytest.raises(ValueError, match="columns of the DataFrame must be unique, but 'a' is rep"):
-        learn_workflow(twice, DDRTree(), PREPARED)
+        fit_pipeline(twice, DDRTree(), PREPARED)
 
 
 # Tables that stay in their files
@@ -329,8 +327,8 @@ def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_ch
     model = DDRTree(n_centers=12, random_state=0)
     whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
     assert len(lazy.X.chunks[0]) > 5
-    expected = learn_workflow(whole, model, preparation, root=ROOT)
-    made = learn_workflow(lazy, model, preparation, root=ROOT)
+    expected = fit_pipeline(whole, model, preparation, root=ROOT)
+    made = fit_pipeline(lazy, model, preparation, root=ROOT)
     assert isinstance(made.estimator.embedding_, np.ndarray)
     assert isinstance(made.estimator.labels_, np.ndarray)
     np.testing.assert_allclose(
@@ -348,7 +346,7 @@ def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_ch
 def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, lazy_chunks):
     """Also by a preparation that only a table in memory can teach."""
     for preparation in (PREPARED, Preparation(impute="median"), Preparation(impute="drop")):
-        made = learn_workflow(frame, DDRTree(random_state=0), preparation, root=ROOT)
+        made = fit_pipeline(frame, DDRTree(random_state=0), preparation, root=ROOT)
         options = {"features": made.features, "exclude": list(preparation.adjust or ())}
         whole, lazy = (read_table(parquet, lazy=lazy, **options) for lazy in (False, True))
         pd.testing.assert_frame_equal(made.place(lazy), made.place(whole))
@@ -363,7 +361,7 @@ def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, 
 
 
 def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
-    made = learn_workflow(frame, DDRTree(random_state=0), Preparation(impute="drop"))
+    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(impute="drop"))
     holes = frame.copy()
     holes.iloc[[3, 20], 1] = np.nan
     holes.iloc[24:32, 0] = np.nan  # all of a chunk
@@ -390,7 +388,7 @@ def test_values_that_cannot_be_placed_are_told_by_row_and_feature(
     frame, tmp_path, lazy_chunks, steps, value, message, as_sparse
 ):
     features = frame[list("abcd")].abs()
-    made = learn_workflow(features, DDRTree(random_state=0), Preparation(**steps))
+    made = fit_pipeline(features, DDRTree(random_state=0), Preparation(**steps))
     features.iloc[20, 1] = value
     if "impute" in steps:
         features.iloc[2, 3] = np.nan
@@ -408,7 +406,7 @@ def test_values_that_cannot_be_placed_do_no_harm_in_rows_that_are_dropped(
 ):
     features = frame[list("abcd")].abs()
     preparation = Preparation(log1p=True, impute="drop")
-    made = learn_workflow(features, DDRTree(random_state=0), preparation)
+    made = fit_pipeline(features, DDRTree(random_state=0), preparation)
     features.iloc[20, :2] = [-2.0, np.nan]
     features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
     table = read_table(tmp_path / "new.parquet", lazy=True)
@@ -424,7 +422,7 @@ def test_names_of_columns_cause_no_warning_whichever_of_both_tables_has_them(
     whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
     sparse_ = replace(whole, X=sparse.csr_array(whole.X))
     models = [
-        learn_workflow(table, DDRTree(n_centers=12, random_state=0), Preparation())
+        fit_pipeline(table, DDRTree(n_centers=12, random_state=0), Preparation())
         for table in (whole, lazy, sparse_)
     ]
     caused = []
@@ -439,7 +437,7 @@ def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
     lazy = read_table(parquet, lazy=True)
     for preparation in (Preparation(impute="drop"), Preparation(rank_normalize=True)):
         with pytest.raises(ValueError, match="is for tables in memory, but X is a Dask array"):
-            learn_workflow(lazy, DDRTree(random_state=0), preparation)
+            fit_pipeline(lazy, DDRTree(random_state=0), preparation)
 
 
 def test_columns_of_a_lazy_table(parquet, frame, lazy_chunks):
@@ -465,7 +463,7 @@ def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
         read.clear()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            learn_workflow(read_table(parquet, lazy=True), model, Preparation())
+            fit_pipeline(read_table(parquet, lazy=True), model, Preparation())
         counts.append(read.count(0))
     # Once by the preparation, and once for the fit.
     assert counts[0] == 2
@@ -475,12 +473,12 @@ def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
 def test_fit_goes_on_from_a_checkpoint(parquet, lazy_chunks, tmp_path):
     lazy = read_table(parquet, lazy=True)
     model = DDRTree(n_centers=12, random_state=0, checkpoint=tmp_path / "fit.branchwise")
-    whole = learn_workflow(lazy, model, Preparation())
+    whole = fit_pipeline(lazy, model, Preparation())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learn_workflow(lazy, clone(model).set_params(max_iter=2), Preparation())
+        fit_pipeline(lazy, clone(model).set_params(max_iter=2), Preparation())
     seen = []
     model.set_params(callback=lambda progress: seen.append(progress.iteration))
-    made = learn_workflow(lazy, model, Preparation(), resume=True)
+    made = fit_pipeline(lazy, model, Preparation(), resume=True)
     assert min(seen) > 2
     np.testing.assert_allclose(made.estimator.embedding_, whole.estimator.embedding_, atol=1e-9)

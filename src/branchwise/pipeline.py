@@ -53,10 +53,10 @@ HELD = 4
 
 
 @dataclass(frozen=True)
-class Workflow:
+class Pipeline:
     """A fitted preparation, estimator and trajectory, which place the rows of new tables.
 
-    Made by `learn_workflow` or `branchwise fit`; `branchwise.load` reads what `save` has written.
+    Made by `fit_pipeline` or `branchwise fit`; `branchwise.load` reads what `save` has written.
 
     Attributes
     ----------
@@ -110,9 +110,9 @@ class Workflow:
         --------
         >>> from sklearn.datasets import load_iris
         >>> from branchwise import DDRTree, Preparation
-        >>> from branchwise.pipeline import learn_workflow
+        >>> from branchwise.pipeline import fit_pipeline
         >>> X = load_iris(as_frame=True).data
-        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(standardize=True))
+        >>> made = fit_pipeline(X, DDRTree(random_state=0), Preparation(standardize=True))
         >>> made.transform(X.iloc[:2, ::-1]).columns.tolist()  # columns go by their names
         ['ddrtree0', 'ddrtree1']
         """
@@ -139,9 +139,9 @@ class Workflow:
         --------
         >>> from sklearn.datasets import load_iris
         >>> from branchwise import DDRTree, Preparation
-        >>> from branchwise.pipeline import learn_workflow
+        >>> from branchwise.pipeline import fit_pipeline
         >>> X = load_iris(as_frame=True).data
-        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(), root={"node": "T2"})
+        >>> made = fit_pipeline(X, DDRTree(random_state=0), Preparation(), root={"node": "T2"})
         >>> places = made.place(X.iloc[:2] + 0.1)
         >>> bool((places["pseudotime"] > 0).all())
         True
@@ -167,9 +167,9 @@ class Workflow:
         >>> from sklearn.datasets import load_iris
         >>> from branchwise import DDRTree, Preparation
         >>> from branchwise.io import read_table
-        >>> from branchwise.pipeline import learn_workflow
+        >>> from branchwise.pipeline import fit_pipeline
         >>> X = load_iris(as_frame=True).data
-        >>> made = learn_workflow(X, DDRTree(random_state=0), Preparation(standardize=True))
+        >>> made = fit_pipeline(X, DDRTree(random_state=0), Preparation(standardize=True))
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "iris.parquet"
         >>> X.to_parquet(path)
         >>> [len(places) for places in made.place_chunks(read_table(path, lazy=True))]
@@ -220,7 +220,7 @@ class Workflow:
         from .persistence.trajectory import trajectory_state
 
         state = {
-            "kind": "workflow",
+            "kind": "pipeline",
             "features": list(self.features),
             "preparation": self.preparation.to_state(),
             "trajectory": trajectory_state(self.trajectory),
@@ -230,7 +230,7 @@ class Workflow:
         write_state(path, state)
 
 
-def learn_workflow(
+def fit_pipeline(
     data: Any,
     estimator: Any,
     preparation: Preparation,
@@ -241,7 +241,7 @@ def learn_workflow(
     resume: bool = False,
     reading: dict[str, Any] | None = None,
     on_stage: Callable[[str], None] = lambda name: None,
-) -> Workflow:
+) -> Pipeline:
     """Prepare a table, fit an estimator to it, and place its rows on the graph.
 
     Parameters
@@ -270,15 +270,15 @@ def learn_workflow(
 
     Returns
     -------
-    workflow : Workflow
+    pipeline : Pipeline
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from branchwise import DDRTree, Preparation
-    >>> from branchwise.pipeline import learn_workflow
+    >>> from branchwise.pipeline import fit_pipeline
     >>> table = load_breast_cancer(as_frame=True).data
-    >>> made = learn_workflow(table, DDRTree(random_state=0), Preparation(standardize=True))
+    >>> made = fit_pipeline(table, DDRTree(random_state=0), Preparation(standardize=True))
     >>> len(made.features), made.estimator.embedding_.shape
     (30, (569, 2))
     """
@@ -306,7 +306,7 @@ def learn_workflow(
         path = path.rooted(**start, end=end)
     if "labels" in start:
         check_start(path, **start)
-    return Workflow(features, preparation, path, root is not None, reading or {})
+    return Pipeline(features, preparation, path, root is not None, reading or {})
 
 
 def held(X: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from branchwise import DDRTree, Preparation
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.report import write_report
 
 from .finding import FLAGS, MISSING, find_browser
@@ -151,7 +151,7 @@ def tumours():
     data = load_breast_cancer(as_frame=True)
     diagnosis = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
     table = data.data.set_axis([f"P{k:03}" for k in range(len(data.data))])
-    made = learn_workflow(
+    made = fit_pipeline(
         table.assign(diagnosis=diagnosis.to_numpy()),
         DDRTree(n_components=3, random_state=0),
         Preparation(standardize=True),

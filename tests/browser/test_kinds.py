@@ -9,7 +9,7 @@ import pytest
 
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.datasets import make_tree
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.report import write_report
 from branchwise.trajectory import Trajectory
 
@@ -41,7 +41,7 @@ def hostile(tmp_path_factory):
         },
         index=names,
     )
-    made = learn_workflow(table, DDRTree(random_state=0), Preparation(), root={"node": "T1"})
+    made = fit_pipeline(table, DDRTree(random_state=0), Preparation(), root={"node": "T1"})
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     write_report(
         path, made, features=table, annotations=notes, title=HOSTILE[1], notes=[HOSTILE[2]],

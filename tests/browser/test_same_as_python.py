@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.datasets import make_tree
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.report import write_report
 from branchwise.trajectory import Trajectory
 from branchwise.trajectory.layout import tree_layout
@@ -138,7 +138,7 @@ def test_new_samples_are_placed_as_transform_places_them(open_page, tmp_path, ca
     frame = patients()
     adjusted = list(preparation.adjust or ())
     table = frame if adjusted else frame.drop(columns=["age", "sex"])
-    made = learn_workflow(
+    made = fit_pipeline(
         table, estimator, preparation, root={"node": "T1"} if case != "ring" else {}
     )
     file = tmp_path / "report.html"

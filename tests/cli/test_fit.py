@@ -260,13 +260,13 @@ def test_a_stopped_fit_leaves_nothing(number, tmp_path):
     marker = tmp_path / "started"
     code = (
         "import sys, pathlib, branchwise.cli.fit as fit\n"
-        "original = fit.learn_workflow\n"
+        "original = fit.fit_pipeline\n"
         "def learn(*given, on_stage, **options):\n"
         "    def told(name):\n"
         "        on_stage(name)\n"
         f"        if name == 'fit': pathlib.Path({str(marker)!r}).touch()\n"
         "    return original(*given, on_stage=told, **options)\n"
-        "fit.learn_workflow = learn\n"
+        "fit.fit_pipeline = learn\n"
         "from branchwise.cli import main\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
@@ -351,7 +351,7 @@ def test_bugs_are_one_line_too(table, tmp_path, branchwise, monkeypatch):
     def broken(*given, **options):
         raise KeyError("surprise")
 
-    monkeypatch.setattr("branchwise.cli.fit.learn_workflow", broken)
+    monkeypatch.setattr("branchwise.cli.fit.fit_pipeline", broken)
     code, _, err = branchwise("fit", table, "-o", tmp_path / "out", "--id", "patient")
     assert code == 1
     assert "unexpected KeyError: 'surprise'; run again with --debug" in err

@@ -380,7 +380,7 @@ def test_scheduler_that_is_lost(checkpoint, files, running, tmp_path, branchwise
     def lose(*arguments, **options):
         raise ConnectionError("The connection to the Dask scheduler was lost (…); fit(resume=True)")
 
-    monkeypatch.setattr("branchwise.cli.fit.learn_workflow", lose)
+    monkeypatch.setattr("branchwise.cli.fit.fit_pipeline", lose)
     given = ["--checkpoint", tmp_path / "fit.checkpoint"] if checkpoint else []
     code, _, err = branchwise(
         "fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", running, *given

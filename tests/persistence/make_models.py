@@ -15,7 +15,7 @@ from scipy import sparse
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.io import Table
 from branchwise.persistence.format import VERSION
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.structures import Forest
 
 FOLDER = Path(__file__).parent / "models"
@@ -48,16 +48,16 @@ def main() -> None:
     # Scaled rows of a sparse table are not centred, and no later rows are.
     names = [str(k) for k in range(len(X))]
     scarce = sparse.csr_array(X.round() * (X > 0))
-    workflow = learn_workflow(
+    pipeline = fit_pipeline(
         Table(scarce, list("abcd"), names, pd.DataFrame(index=names), "simulated"),
         DRTree(n_components=1),
         Preparation(standardize=True),
     )
-    workflow.save(FOLDER / f"workflow-scaled-v{VERSION}.branchwise")
-    placed = workflow.place(pd.DataFrame(rows, columns=list("abcd")))
-    expected["workflow-scaled"] = {"place": placed.to_dict(orient="list")}
+    pipeline.save(FOLDER / f"pipeline-scaled-v{VERSION}.branchwise")
+    placed = pipeline.place(pd.DataFrame(rows, columns=list("abcd")))
+    expected["pipeline-scaled"] = {"place": placed.to_dict(orient="list")}
     table, new = (with_covariates(values) for values in (X, rows))
-    workflow = learn_workflow(
+    pipeline = fit_pipeline(
         table,
         DDRTree(n_centers=8, random_state=0),
         Preparation(
@@ -65,8 +65,8 @@ def main() -> None:
         ),
         root={"sample": "4"},
     )
-    workflow.save(FOLDER / f"workflow-v{VERSION}.branchwise")
-    expected["workflow"] = {"place": workflow.place(new).to_dict(orient="list")}
+    pipeline.save(FOLDER / f"pipeline-v{VERSION}.branchwise")
+    expected["pipeline"] = {"place": pipeline.place(new).to_dict(orient="list")}
     (FOLDER / f"expected-v{VERSION}.json").write_text(json.dumps(expected, indent=1) + "\n")
 
 

@@ -36,17 +36,17 @@ def test_models_of_all_versions_place_samples_as_they_did(name, version):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize("kind", ["workflow", "workflow-scaled"])
-def test_workflows_of_all_versions_place_samples_as_they_did(kind, version):
+@pytest.mark.parametrize("kind", ["pipeline", "pipeline-scaled"])
+def test_pipelines_of_all_versions_place_samples_as_they_did(kind, version):
     expected = json.loads((DATA / f"expected-v{version}.json").read_text("utf-8"))
-    workflow = branchwise.load(DATA / f"{kind}-v{version}.branchwise")
+    pipeline = branchwise.load(DATA / f"{kind}-v{version}.branchwise")
     rows = np.array(expected["rows"])
-    if kind == "workflow":
+    if kind == "pipeline":
         new = with_covariates(rows)
     else:
-        new = pd.DataFrame(rows, columns=workflow.features)
-        assert workflow.preparation.steps_["standardize"].is_centred is False
-    placed = workflow.place(new)
+        new = pd.DataFrame(rows, columns=pipeline.features)
+        assert pipeline.preparation.steps_["standardize"].is_centred is False
+    placed = pipeline.place(new)
     for name, wanted in expected[kind]["place"].items():
         if name == "branch":
             assert placed[name].tolist() == wanted

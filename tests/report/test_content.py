@@ -18,7 +18,7 @@ import branchwise
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.data.categories import numbered
 from branchwise.datasets import make_tree
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.report import features, report_html
 from branchwise.report.columns import density
 from branchwise.report.content import report_state
@@ -369,7 +369,7 @@ def test_samples_are_called_as_the_annotations_are_if_nothing_else_has_names(dat
 
 def test_other_results_are_refused():
     with pytest.raises(
-        TypeError, match="made of a Trajectory or a Workflow, not of a DDRTree; call"
+        TypeError, match="made of a Trajectory or a Pipeline, not of a DDRTree; call"
     ):
         report_state(DDRTree())
 
@@ -380,7 +380,7 @@ def test_other_results_are_refused():
 def test_features_are_as_in_the_input_and_those_that_change_most_come_first(data):
     frame = pd.DataFrame(data.X * 3 + 50, columns=[f"lab {k}" for k in range(8)])
     frame.iloc[3, 2] = np.nan
-    made = learn_workflow(
+    made = fit_pipeline(
         frame, DDRTree(random_state=0), Preparation(impute="median", standardize=True)
     )
     state = page(made, features=frame)
@@ -549,7 +549,7 @@ def test_features_that_are_missing_everywhere_come_last(path):
 def test_facts_of_the_model(data):
     preparation = Preparation(standardize=True)
     model = DDRTree(init=None, random_state=3, callback=print, n_jobs=2, checkpoint=None)
-    made = learn_workflow(
+    made = fit_pipeline(
         pd.DataFrame(data.X, columns=list("abcdefgh")), model.set_params(callback=None), preparation
     )
     facts = page(made, facts={"study": "of 2024", "where": {"ward": 3}})["facts"]

@@ -1,4 +1,4 @@
-"""A page places new samples as `Workflow.transform` and `Workflow.place` do."""
+"""A page places new samples as `Pipeline.transform` and `Pipeline.place` do."""
 
 import dask.array as da
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.io import Table
-from branchwise.pipeline import learn_workflow
+from branchwise.pipeline import fit_pipeline
 from branchwise.report import embedded_model as placing
 from branchwise.report.content import report_state
 from branchwise.report.encoding import decode, encode
@@ -99,7 +99,7 @@ MODELS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_places_as_in_python(name, cohort):
-    made = learn_workflow(
+    made = fit_pipeline(
         cohort.drop(columns=["age", "site"]),
         MODELS[name],
         Preparation(standardize=True),
@@ -136,14 +136,14 @@ def test_every_step_of_the_preparation_is_repeated(name, model, cohort):
         frame.iloc[::7, 2] = np.nan
     preparation = Preparation(**STEPS[name])
     table = frame if preparation.adjust else frame.drop(columns=["age", "site"])
-    check(learn_workflow(table, MODELS[model], preparation), frame, new_rows(frame))
+    check(fit_pipeline(table, MODELS[model], preparation), frame, new_rows(frame))
 
 
 def test_incomplete_rows_are_dropped_by_the_page(cohort):
     frame = cohort.copy()
     frame.iloc[::9, 1] = np.nan
     table = frame.drop(columns=["age", "site"])
-    made = learn_workflow(table, MODELS["soft"], Preparation(impute="drop", standardize=True))
+    made = fit_pipeline(table, MODELS["soft"], Preparation(impute="drop", standardize=True))
     kept = frame.dropna()
     state = page_of(made, kept)
     assert state["model"]["drops_missing"]
@@ -160,7 +160,7 @@ def test_training_rows_are_known_before_and_after_the_preparation(name, cohort):
     for options in ({"standardize": True}, {"log1p": True, "adjust": ["age", "site"], "pca": 3}):
         preparation = Preparation(**options)
         table = frame if preparation.adjust else frame.drop(columns=["age", "site"])
-        made = learn_workflow(table, MODELS[name], preparation)
+        made = fit_pipeline(table, MODELS[name], preparation)
         state = page_of(made, frame)
         if options == {"standardize": True}:
             state["model"]["raw_known"] = None
@@ -175,7 +175,7 @@ def test_rows_that_became_equal_share_the_place_of_the_first(cohort):
     frame.iloc[7] = frame.iloc[3]
     frame.iloc[7, 0] = np.nan
     frame.iloc[3, 0] = frame.drop(index=["P7", "P3"])["lab 0"].median()
-    made = learn_workflow(frame, MODELS["squared"], Preparation(impute="median"))
+    made = fit_pipeline(frame, MODELS["squared"], Preparation(impute="median"))
     about = frame.assign(age=0.0, site="x")
     state = page_of(made, about)
     medians = state["model"]["steps"][0]["medians"]
@@ -224,7 +224,7 @@ def test_models_of_sparse_data_place_the_rows_of_a_file(name, options, cohort):
     names = list(cohort.index)
     about = pd.DataFrame(index=names)
     table = Table(sparse.csr_array(X), FEATURES, names, about, "simulated")
-    made = learn_workflow(table, MODELS[name], Preparation(**options))
+    made = fit_pipeline(table, MODELS[name], Preparation(**options))
     state = decode(encode(report_state(made, features=table.X, feature_names=FEATURES)))
     new = np.vstack([X[:20] * 1.1, X[-5:]])
     frame = pd.DataFrame(new, columns=FEATURES)
@@ -274,7 +274,7 @@ def test_samples_that_were_placed_later(cohort):
 
 @pytest.mark.parametrize("root", [{"sample": "P3"}, {"sample": "P40"}, {"node": "T2"}], ids=str)
 def test_places_from_any_root(root, cohort):
-    made = learn_workflow(
+    made = fit_pipeline(
         cohort.drop(columns=["age", "site"]), MODELS["soft"], Preparation(log1p=True), root=root
     )
     check(made, cohort, new_rows(cohort))
@@ -293,7 +293,7 @@ def test_constant_and_explained_features(cohort):
         Preparation(rank_normalize=True, standardize=True),
     ):
         table = frame if preparation.adjust else frame.drop(columns=["age"])
-        made = learn_workflow(table.drop(columns=["site"]), MODELS["soft"], preparation)
+        made = fit_pipeline(table.drop(columns=["site"]), MODELS["soft"], preparation)
         # What is constant says nothing: rows that differ in it alone are the same.
         check(made, frame, new_rows(frame).assign(**{"lab 1": 4.0}))
 
@@ -336,7 +336,7 @@ def test_models_that_are_too_large(name, what, cohort, monkeypatch):
 def test_preparations_that_are_too_large(cohort, monkeypatch):
     monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 8 * 90 * 6)
     table = cohort.drop(columns=["age", "site"])
-    made = learn_workflow(table, MODELS["soft"], Preparation(rank_normalize=True))
+    made = fit_pipeline(table, MODELS["soft"], Preparation(rank_normalize=True))
     assert "its model would take 0 MiB" in reason(made)
 
 
@@ -391,8 +391,8 @@ def test_wrong_preparations(cohort):
         report_state(path, features=X, preparation=Preparation(standardize=True))
     with pytest.raises(ValueError, match="preparation makes 2 features, but the DDRTree was fitte"):
         report_state(path, preparation=Preparation(pca=2).fit(X))
-    made = learn_workflow(cohort[FEATURES], MODELS["soft"], Preparation(standardize=True))
-    with pytest.raises(ValueError, match="preparation was passed with a Workflow, which brings"):
+    made = fit_pipeline(cohort[FEATURES], MODELS["soft"], Preparation(standardize=True))
+    with pytest.raises(ValueError, match="preparation was passed with a Pipeline, which brings"):
         report_state(made, preparation=made.preparation)
 
 
@@ -402,7 +402,7 @@ def test_files_that_do_not_know_whether_scaled_rows_were_centred(name, cohort):
     X, names = cohort[FEATURES].to_numpy(), list(cohort.index)
     for kind in (np.asarray, sparse.csr_array):
         table = Table(kind(X), FEATURES, names, pd.DataFrame(index=names), "simulated")
-        made = learn_workflow(table, MODELS[name], Preparation(standardize=True))
+        made = fit_pipeline(table, MODELS[name], Preparation(standardize=True))
         steps = made.preparation.steps_
         steps["standardize"] = steps["standardize"]._replace(is_centred=None)
         for features in (None, table.X):
@@ -436,7 +436,7 @@ def test_names_that_do_not_tell_features_apart(cohort):
 
 def test_many_training_rows_are_not_kept(cohort, monkeypatch):
     monkeypatch.setattr(placing, "MAX_KNOWN", 50)
-    made = learn_workflow(
+    made = fit_pipeline(
         cohort.drop(columns=["age", "site"]), MODELS["soft"], Preparation(standardize=True)
     )
     state = page_of(made, cohort)
@@ -463,7 +463,7 @@ def test_places_of_many_components_count_as_model(cohort, monkeypatch):
 
 
 def test_keys_of_rows_without_the_covariates_are_not_told(cohort):
-    made = learn_workflow(cohort, MODELS["soft"], Preparation(adjust=["age", "site"]))
+    made = fit_pipeline(cohort, MODELS["soft"], Preparation(adjust=["age", "site"]))
     state = report_state(made, features=cohort[FEATURES])
     assert state["model"]["raw_known"] is None
     assert state["model"]["known"] is not None

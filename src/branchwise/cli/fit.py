@@ -22,7 +22,7 @@ from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
-from ..pipeline import Workflow, frame_of, learn_workflow
+from ..pipeline import Pipeline, fit_pipeline, frame_of
 from ..plotting import plot_embedding, plot_layout
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
@@ -202,7 +202,7 @@ def fit(
             passes.enter_context(showing_passes(work)(stage))
             console.stage(stage)
 
-        made = learn_workflow(
+        made = fit_pipeline(
             table,
             estimator.set_params(callback=callback),
             preparation,
@@ -252,7 +252,7 @@ def fit(
 
 
 def add_report(
-    folder: Path, made: Workflow, table: Table, facts: dict[str, Any], about: Any, color: str
+    folder: Path, made: Pipeline, table: Table, facts: dict[str, Any], about: Any, color: str
 ) -> bool:
     """Write the interactive page, if that can be done: a fit is never lost for it."""
     given, notes = None, []
@@ -299,7 +299,7 @@ def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_F
 
 
 def tables_of(
-    made: Workflow, table: Table, colors: Sequence[str]
+    made: Pipeline, table: Table, colors: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """The tables to write, and the columns of the first by kind."""
     model, path, pandas = made.estimator, made.trajectory, import_pandas()
@@ -362,7 +362,7 @@ def unused(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def record(made: Workflow, table: Table, options: argparse.Namespace) -> dict[str, Any]:
+def record(made: Pipeline, table: Table, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, with what, and what came of it."""
     model, path, preparation = made.estimator, made.trajectory, made.preparation
     given = model.get_params(deep=False)

@@ -57,13 +57,13 @@ def count_values(values: Any) -> int:
 def model_facts(path: Path) -> dict[str, Any]:
     """What a model file holds."""
     from ..persistence.loading import load
-    from ..pipeline import Workflow
+    from ..pipeline import Pipeline
     from ..trajectory import Trajectory
 
     found = load(path)
     facts: dict[str, Any] = {"model": str(path), "bytes": path.stat().st_size}
     model, n_samples = found, None
-    if isinstance(found, Workflow):
+    if isinstance(found, Pipeline):
         given = found.preparation.get_params(deep=False)
         facts["features"] = len(found.features)
         facts["feature names"] = found.features[:20]

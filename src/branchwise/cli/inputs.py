@@ -10,12 +10,12 @@ from .._compat import import_pandas
 from .._typing import Matrix
 from ..data.table import Table, column, columns, rows_of_table
 from ..io import file_hash, read_table
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from .console import Failure
 from .results import Result
 
 
-def input_table(result: Result, made: Workflow) -> Table:
+def input_table(result: Result, made: Pipeline) -> Table:
     """The samples of a result with all their columns, if the input is still as it was."""
     source = Path(result.run["input"]["path"])
     if result.run.get("scheduler"):
@@ -49,14 +49,14 @@ def demo_table(source: str) -> Table | None:
     return tumours() if source == SOURCE else None
 
 
-def feature_values(table: Table, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
+def feature_values(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
     """The features of a model or, by name, these or other columns of numbers."""
     if not names:
         return columns(table, made.features), made.features
     return np.column_stack([number_column(table, name) for name in names]), names
 
 
-def with_columns(table: Table, made: Workflow, names: list[str]) -> tuple[Matrix, list[str]]:
+def with_columns(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
     """The features of a model, and after them these columns of numbers that are none."""
     more = [name for name in dict.fromkeys(names) if name not in made.features]
     X = columns(table, made.features)

@@ -5,7 +5,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..data.table import Table
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from ..report import write_report
 from .inputs import with_columns
 
@@ -38,7 +38,7 @@ FACTS = (
 
 def write_page(
     out: Path,
-    made: Workflow,
+    made: Pipeline,
     run: dict[str, Any],
     annotations: Any,
     table: Table | None,
@@ -53,7 +53,7 @@ def write_page(
     Parameters
     ----------
     out : Path
-    made : Workflow
+    made : Pipeline
     run : dict
         The record of the fit.
     annotations : DataFrame

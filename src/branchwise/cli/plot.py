@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from .._messages import listed
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from ..plotting import (
     plot_adjacency,
     plot_branch_graph,
@@ -24,7 +24,7 @@ from ..trajectory import Trajectory
 from .console import Console, Failure, Usage
 from .inputs import feature_values, input_table
 from .pictures import PANEL, colored_panels, save_figure
-from .results import PICTURE_ENDINGS, Result, check_file, load_workflow, read_result
+from .results import PICTURE_ENDINGS, Result, check_file, load_pipeline, read_result
 from .roots import rooted
 
 # Features to draw when none are named: those that change most along the tree.
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     check_file(out, PICTURE_ENDINGS, force=options.force or options.out is None)
     if not LEAST_DPI <= options.dpi <= MOST_DPI:
         raise Usage(f"--dpi {options.dpi} must be from {LEAST_DPI} to {MOST_DPI}.")
-    made = load_workflow(result.folder)
+    made = load_pipeline(result.folder)
     path = rooted(made, result, options.root, options.root_at)
     for name in options.color:
         if name not in {*COMPUTED, *result.samples.columns}:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
 
 
-def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory) -> Any:
+def draw(options: argparse.Namespace, result: Result, made: Pipeline, path: Trajectory) -> Any:
     """The figure of one kind."""
     kind, samples = options.kind, result.samples
     colors = options.color or ["pseudotime" if made.is_rooted or options.root else "branch"]
@@ -83,7 +83,7 @@ def draw(options: argparse.Namespace, result: Result, made: Workflow, path: Traj
 
 
 def draw_features(
-    options: argparse.Namespace, result: Result, made: Workflow, path: Trajectory
+    options: argparse.Namespace, result: Result, made: Pipeline, path: Trajectory
 ) -> Any:
     """Features along the tree: those that were named, or those that change most."""
     table = input_table(result, made)

@@ -8,14 +8,14 @@ from typing import Any
 
 from .._messages import listed
 from ..data.table import Table
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from ..report import read_report
 from ..report.content import COMPUTED
 from .console import Console, Failure
 from .inputs import input_table
 from .pages import without_features, write_page
 from .pictures import default_colors
-from .results import REPORT, Result, check_file, load_workflow, read_result
+from .results import REPORT, Result, check_file, load_pipeline, read_result
 from .roots import rooted
 
 
@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     result = read_result(options.result)
     out = Path(options.out) if options.out else result.folder / REPORT
     check_file(out, (".html",), force=options.force or options.out is None)
-    made = load_workflow(result.folder)
+    made = load_pipeline(result.folder)
     path = rooted(made, result, options.root, options.root_at)
     made = replace(made, trajectory=path, is_rooted=made.is_rooted or options.root is not None)
     annotations = result.samples[result.annotations]
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result(facts, f"report written in {out}")
 
 
-def read_input(result: Result, made: Workflow, wanted: list[str]) -> tuple[Table | None, list[str]]:
+def read_input(result: Result, made: Pipeline, wanted: list[str]) -> tuple[Table | None, list[str]]:
     """The input, or why the page has no features; if some were asked for, that is an error."""
     try:
         return input_table(result, made), []
@@ -74,7 +74,7 @@ def check_nothing_lost(out: Path) -> None:
         )
 
 
-def color_of(made: Workflow, result: Result, annotations: Any) -> str:
+def color_of(made: Pipeline, result: Result, annotations: Any) -> str:
     """The colour of the fit."""
     given = result.run.get("command", {}).get("color") or []
     return str((given or default_colors(made.is_rooted, annotations))[0])

@@ -224,10 +224,10 @@ def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
     )
 
 
-def load_workflow(path: str | Path) -> Any:
+def load_pipeline(path: str | Path) -> Any:
     """The model of a result folder, or of a file that `branchwise fit` wrote."""
     from ..persistence.loading import load
-    from ..pipeline import Workflow
+    from ..pipeline import Pipeline
 
     path = Path(path)
     if path.is_dir():
@@ -237,7 +237,7 @@ def load_workflow(path: str | Path) -> Any:
                 f"{path.parent} holds no {MODEL}; name a folder that branchwise fit wrote."
             )
     model = load(path)
-    if not isinstance(model, Workflow):
+    if not isinstance(model, Pipeline):
         raise Failure(
             f"{path} holds a {type(model).__name__} without the names of its features; use it in "
             "Python with branchwise.load, or take a model that branchwise fit wrote."

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._messages import listed
 from ..data.table import Table
-from ..pipeline import Workflow, start_of
+from ..pipeline import Pipeline, start_of
 from ..trajectory import Trajectory
 from .console import Failure, Usage
 from .results import Result
@@ -14,7 +14,7 @@ from .results import Result
 def parse_root(
     text: str | None, at: str = "tip", columns: Collection[str] = ()
 ) -> dict[str, Any] | None:
-    """A root as `branchwise.pipeline.learn_workflow` takes it.
+    """A root as `branchwise.pipeline.fit_pipeline` takes it.
 
     `at` says where to look for a label; `columns` tell which "=" ends the name of a column.
 
@@ -49,7 +49,7 @@ def parse_node(text: str | None) -> Any:
     return int(text) if text is not None and text.isdecimal() else text
 
 
-def rooted(made: Workflow, result: Result, text: str | None, at: str) -> Trajectory:
+def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
     """The trajectory, from another root if one is given."""
     root = parse_root(text, at, result.annotations)
     if root is None:

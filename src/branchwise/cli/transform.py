@@ -10,11 +10,11 @@ from ..data.table import Table, UnknownNameError
 from ..io import read_table
 from ..io.safety import check_path
 from ..io.tables import ANNDATA
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
 from .fit import check_missing
-from .results import TABLE_ENDINGS, check_file, load_workflow, write_frames
+from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     out = None if options.out == "-" else Path(options.out)
     if out is not None:
         check_file(out, TABLE_ENDINGS, force=options.force)
-    model = load_workflow(options.model)
+    model = load_pipeline(options.model)
     check_path(options.new)  # before a cluster is started
     dropped: list[str] = []
     with scheduler(options.scheduler, console) as work:
@@ -90,7 +90,7 @@ def write_parts(
 
 
 def read_new(
-    options: argparse.Namespace, model: Workflow, console: Console, *, lazy: bool
+    options: argparse.Namespace, model: Pipeline, console: Console, *, lazy: bool
 ) -> Table:
     """The new table, read as the first one was."""
     # Other formats have their columns by name only.

@@ -4,15 +4,15 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from ..preprocessing import Preparation
 from .estimators import estimator_from_state
 from .format import ModelFileError, Unsound, read_state
 from .trajectory import trajectory_from_state
 
 
-def workflow_from_state(state: dict[str, Any]) -> Workflow:
-    """The workflow of a model file, with every part of it checked."""
+def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
+    """The pipeline of a model file, with every part of it checked."""
     features, reading, is_rooted = (state.get(key) for key in ("features", "reading", "is_rooted"))
     if (
         not isinstance(features, list)
@@ -23,11 +23,11 @@ def workflow_from_state(state: dict[str, Any]) -> Workflow:
         or not isinstance(state.get("preparation"), dict)
         or not isinstance(state.get("trajectory"), dict)
     ):
-        raise Unsound("holds a workflow that is not as branchwise writes it")
+        raise Unsound("holds a pipeline that is not as branchwise writes it")
     try:
         preparation = Preparation.from_state(state["preparation"])
     except (TypeError, ValueError) as error:
-        raise Unsound(f"holds a workflow whose preparation is damaged ({error})") from error
+        raise Unsound(f"holds a pipeline whose preparation is damaged ({error})") from error
     trajectory = trajectory_from_state(state["trajectory"])
     n_given, model = len(features), trajectory.estimator_
     if (
@@ -36,15 +36,15 @@ def workflow_from_state(state: dict[str, Any]) -> Workflow:
         or list(getattr(preparation, "feature_names_in_", features)) != features
         or model.n_features_in_ != len(preparation.get_feature_names_out())
     ):
-        raise Unsound(f"holds a workflow with {n_given} features, but its parts have others")
-    return Workflow(features, preparation, trajectory, is_rooted, reading)
+        raise Unsound(f"holds a pipeline with {n_given} features, but its parts have others")
+    return Pipeline(features, preparation, trajectory, is_rooted, reading)
 
 
 # What a file may hold, and what makes it out of its state.
 KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "estimator": estimator_from_state,
     "trajectory": trajectory_from_state,
-    "workflow": workflow_from_state,
+    "pipeline": pipeline_from_state,
 }
 
 
@@ -61,8 +61,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    model : fitted SPL, DRTree or DDRTree, Trajectory, or Workflow
-        As it was saved; `branchwise fit` writes a `branchwise.pipeline.Workflow`.
+    model : fitted SPL, DRTree or DDRTree, Trajectory, or Pipeline
+        As it was saved; `branchwise fit` writes a `branchwise.pipeline.Pipeline`.
 
     Raises
     ------

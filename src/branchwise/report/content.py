@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import __version__
 from .._messages import listed
-from ..pipeline import Workflow
+from ..pipeline import Pipeline
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_points
@@ -35,7 +35,7 @@ COMPUTED = ("pseudotime", "branch")
 
 
 def report_state(
-    result: Trajectory | Workflow,
+    result: Trajectory | Pipeline,
     *,
     features: Any = None,
     feature_names: Any = None,
@@ -133,18 +133,18 @@ def parts_of(
     result: Any, preparation: Preparation | None
 ) -> tuple[Trajectory, Preparation | None, list[str] | None, bool]:
     """Trajectory, preparation, names of the features before it, and whether a root was given."""
-    if isinstance(result, Workflow):
+    if isinstance(result, Pipeline):
         if preparation is not None:
             raise ValueError(
-                "preparation was passed with a Workflow, which brings its own; leave it out, or "
-                "pass the trajectory of the workflow."
+                "preparation was passed with a Pipeline, which brings its own; leave it out, or "
+                "pass the trajectory of the pipeline."
             )
         return result.trajectory, result.preparation, result.features, result.is_rooted
     if isinstance(result, Trajectory):
         check_preparation(result, preparation)
         return result, preparation, None, bool(result._wanted)
     raise TypeError(
-        f"a report is made of a Trajectory or a Workflow, not of a {type(result).__name__}; call "
+        f"a report is made of a Trajectory or a Pipeline, not of a {type(result).__name__}; call "
         "to_html of a fitted estimator, or Trajectory.from_estimator first."
     )
 

@@ -23,7 +23,7 @@ def report_html(result: Any, **options: Any) -> str:
 
     Parameters
     ----------
-    result : Trajectory or Workflow
+    result : Trajectory or Pipeline
     **options
         As for `write_report`.
 
@@ -49,8 +49,8 @@ def write_report(path: str | os.PathLike[str], result: Any, **options: Any) -> N
     ----------
     path : str or path
         By custom it ends in ".html". It is written whole or not at all, and replaced if it exists.
-    result : Trajectory or Workflow
-        A workflow (what `branchwise fit` saves and `branchwise.load` reads) brings its preparation along.
+    result : Trajectory or Pipeline
+        A pipeline (what `branchwise fit` saves and `branchwise.load` reads) brings its preparation along.
     features : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
         Values to colour by and to draw along the branches, before the preparation. They are in the
         page as numbers: mail it only to those who may see them. An index with names of
@@ -67,7 +67,7 @@ def write_report(path: str | os.PathLike[str], result: Any, **options: Any) -> N
     preparation : Preparation, optional
         What was done to ``features`` before the fit, so that the page can place new samples from
         a table of such features. Columns that it adjusts for are looked for in ``annotations``. A
-        workflow has its own.
+        pipeline has its own.
     color : str, optional
         The column to colour by at first, also one that is computed: "pseudotime", "branch",
         "density", …
