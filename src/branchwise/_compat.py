@@ -26,6 +26,7 @@ __all__ = [
     "import_networkx",
     "import_pandas",
     "inlined",
+    "install_command",
     "kernel",
     "output_container",
     "pandas_of",
@@ -72,6 +73,21 @@ def output_container(estimator: Any) -> str | None:
     return getattr(estimator, "_sklearn_output_config", {}).get("transform")
 
 
+def install_command(extra: str | None = None) -> str:
+    """How to install the package, or an extra of it: from a clone until there is a release.
+
+    Every message that says how to install something says it with this.
+
+    Examples
+    --------
+    >>> from branchwise._compat import install_command
+    >>> install_command("cli")
+    "pip install '.[cli]' in a clone of branchwise"
+    """
+    what = "." if extra is None else f"'.[{extra}]'"
+    return f"pip install {what} in a clone of branchwise"
+
+
 def import_extra(name: str, purpose: str, extra: str) -> Any:
     """A library that not everyone needs: say how to get it rather than fail in the middle.
 
@@ -84,9 +100,7 @@ def import_extra(name: str, purpose: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f"{purpose} needs {name}; run: pip install 'branchwise[{extra}]'"
-        ) from error
+        raise ImportError(f"{purpose} needs {name}; run: {install_command(extra)}") from error
 
 
 def import_pandas() -> Any:

@@ -78,7 +78,8 @@ def test_without_its_libraries_it_says_what_to_install(library, tmp_path, capsys
     monkeypatch.setitem(sys.modules, library, None)
     assert main(["demo", "-o", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
-        f"branchwise demo: branchwise demo needs {library}; run: pip install 'branchwise[cli]'\n"
+        f"branchwise demo: branchwise demo needs {library}; "
+        "run: pip install '.[cli]' in a clone of branchwise\n"
     )
 
 

@@ -399,7 +399,9 @@ def test_without_dask_the_extra_is_named(files, tmp_path, branchwise, monkeypatc
         given = ["fit", files / "data.zarr", "-o", tmp_path / "out", "--scheduler", "local"]
         code, _, err = branchwise(*given)
         assert code == 1
-        assert f"--scheduler needs {name}; run: pip install 'branchwise[dask]'" in err
+        assert (
+            f"--scheduler needs {name}; run: pip install '.[dask]' in a clone of branchwise" in err
+        )
         monkeypatch.undo()
 
 

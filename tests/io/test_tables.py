@@ -137,14 +137,26 @@ def test_hash_of_a_folder_depends_on_names_and_contents_only(tmp_path):
 @pytest.mark.parametrize(
     ("library", "name", "message"),
     [
-        ("pandas", "a.csv", "reading a table needs pandas; run: pip install 'branchwise[cli]'"),
+        (
+            "pandas",
+            "a.csv",
+            "reading a table needs pandas; run: pip install '.[cli]' in a clone of branchwise",
+        ),
         (
             "pyarrow",
             "a.parquet",
-            "reading Parquet needs pyarrow; run: pip install 'branchwise[cli]'",
+            "reading Parquet needs pyarrow; run: pip install '.[cli]' in a clone of branchwise",
         ),
-        ("h5py", "a.h5ad", "reading .h5ad needs h5py; run: pip install 'branchwise[anndata]'"),
-        ("zarr", "a.zarr", "reading .zarr needs zarr; run: pip install 'branchwise[anndata]'"),
+        (
+            "h5py",
+            "a.h5ad",
+            "reading .h5ad needs h5py; run: pip install '.[anndata]' in a clone of branchwise",
+        ),
+        (
+            "zarr",
+            "a.zarr",
+            "reading .zarr needs zarr; run: pip install '.[anndata]' in a clone of branchwise",
+        ),
     ],
     ids=["pandas", "pyarrow", "h5py", "zarr"],
 )

@@ -210,7 +210,7 @@ def test_without_matplotlib_it_is_said_how_to_get_it():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (
         done.stdout.strip()
-        == "branchwise.pl needs matplotlib; run: pip install 'branchwise[anndata]'"
+        == "branchwise.pl needs matplotlib; run: pip install '.[anndata]' in a clone of branchwise"
     )
 
 

@@ -322,5 +322,6 @@ def test_importing_needs_no_anndata_and_a_call_says_how_to_get_it():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "work on AnnData objects needs anndata; run: pip install 'branchwise[anndata]'"
+        "work on AnnData objects needs anndata; "
+        "run: pip install '.[anndata]' in a clone of branchwise"
     )

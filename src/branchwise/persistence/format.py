@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import __version__
+from .._compat import install_command
 from .._memory import check_memory
 from .._typing import Floats, Sparse
 from .._writing import replacing_bytes
@@ -212,7 +213,7 @@ def _read_contents(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
         raise Unsound(
             f"has format version {version}, written by branchwise {str(contents.get('branchwise'))[:40]}, "
             f"but branchwise {__version__} reads versions up to {VERSION}",
-            "upgrade with `pip install --upgrade branchwise`",
+            f"upgrade: git pull, then {install_command()}",
         )
     if set(contents) != {"format", "version", "branchwise", "state"}:
         raise Unsound(f"has other entries in {CONTENTS} than it should")

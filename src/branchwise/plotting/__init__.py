@@ -1,6 +1,6 @@
 """Pictures of results: take a result and an Axes, return the Axes, compute nothing.
 
-Needs matplotlib: install ``branchwise[plot]``.
+Needs matplotlib: ``pip install '.[plot]'`` in a clone of branchwise.
 """
 
 from .adjacency import plot_adjacency

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, indexable
 
-from .._compat import effective_n_jobs, import_pandas, rows_of
+from .._compat import effective_n_jobs, import_pandas, install_command, rows_of
 from .._memory import check_memory
 from .._messages import listed
 from .._typing import Bools, Floats, Ints
@@ -435,7 +435,7 @@ def progress_bar(total: int) -> Any:
         from tqdm import tqdm
     except ImportError as error:
         raise ImportError(
-            "the progress bar needs tqdm; run: pip install 'branchwise[trajectory]', or pass "
+            f"the progress bar needs tqdm; run: {install_command('trajectory')}, or pass "
             "progress=False"
         ) from error
     return tqdm(total=total, desc="support", unit="resample", disable=None)

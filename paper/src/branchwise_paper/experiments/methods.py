@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from branchwise._compat import install_command
 from branchwise._messages import listed
 from branchwise._typing import Floats
 from branchwise.estimators import SPL
@@ -134,7 +135,7 @@ def chosen_methods(names: Sequence[str]) -> list[Method]:
     methods = [known[_plain(name)] for name in dict.fromkeys(map(_plain, names))]
     for method in methods:
         if not is_installed(method):
-            raise ValueError("UMAP needs umap-learn; run: pip install 'branchwise[reproduce]'.")
+            raise ValueError(f"UMAP needs umap-learn; run: {install_command('reproduce')}.")
     return methods
 
 
