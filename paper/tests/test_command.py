@@ -7,12 +7,11 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from branchwise_paper.command import EXPERIMENTS as OFFERED
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import report
 from branchwise_paper.experiments.settings import Check, Outcome, Settings
 from sklearn.datasets import load_iris
-
-from branchwise.cli.arguments import EXPERIMENTS as OFFERED
 
 
 @pytest.fixture
@@ -90,8 +89,6 @@ def test_every_experiment_is_offered():
 
 
 def test_claims_that_fail_are_told_and_kept(tmp_path, branchwise, data, monkeypatch):
-    from branchwise_paper import command as reproduce
-
     checks = [Check("a | b", 1.0, ">=", 2.0, "simulated"), Check("holds", 1.0, "==", 1.0)]
     outcome = Outcome("faces", "Faces", "Text.", checks, ["faces.png"])
 
@@ -100,7 +97,7 @@ def test_claims_that_fail_are_told_and_kept(tmp_path, branchwise, data, monkeypa
         report.write_report(settings.out, [outcome])
         return [outcome]
 
-    monkeypatch.setattr(reproduce, "reproduce", instead)
+    monkeypatch.setattr(report, "reproduce", instead)
     code, told, _ = branchwise("reproduce", "faces", "-o", tmp_path / "out")
     assert code == 0
     assert "faces        1 of 2 claims hold: faces.png" in told
@@ -205,12 +202,10 @@ def test_sets_of_the_figures_are_theirs():
 
 
 def test_an_interrupted_run_says_that_it_can_go_on(branchwise, data, tmp_path, monkeypatch):
-    from branchwise_paper import command as reproduce
-
     def interrupted(names, settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduce, "reproduce", interrupted)
+    monkeypatch.setattr(report, "reproduce", interrupted)
     code, _, err = branchwise("reproduce", "table1", "--data-dir", data, "-o", tmp_path / "out")
     assert code == 130
     assert "interrupted; the same command goes on from here" in err

@@ -8,16 +8,82 @@ from pathlib import Path
 from typing import Any
 
 from branchwise._compat import import_extra
+from branchwise.cli.arguments import Command, names
 from branchwise.cli.console import Console, Failure, Usage
 
-from .experiments.cells import FOLDER
-from .experiments.methods import chosen_methods
-from .experiments.report import EXPERIMENTS, left_over, reproduce
 from .experiments.settings import Advance, Outcome, Settings, data_folder
+
+# In the order of the paper; named here so that help comes without the libraries of a fit.
+EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
+
+DESCRIPTION = """\
+Make the table and the figures of the paper anew, from data sets in a folder or fetched by
+scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
+number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all
+experiments of the call.
+
+What has been computed stays in OUT/cells: a run that was stopped, or asks for more, goes on from
+there.
+"""
+
+EXAMPLES = """\
+examples:
+  branchwise reproduce all --data-dir data -o reproduction   (an hour; --quick: minutes)
+  branchwise reproduce table1 --datasets iris,usps --methods SPL,tSNE,PCA
+  branchwise reproduce synthetic --quick
+
+The folder of data (--data-dir, or the environment variable BRANCHWISE_DATA) holds NAME.npz files
+with X, labels y and, if they were scaled, Xs; any of them can be named for table1.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `branchwise reproduce`."""
+    parser.add_argument(
+        "experiment", metavar="WHAT", choices=(*EXPERIMENTS, "all"), help="%(choices)s"
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        metavar="OUT",
+        default=Path("branchwise-reproduction"),
+        help="folder to write or to go on in (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder with NAME.npz (default: BRANCHWISE_DATA)",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a look at it: few samples, few parameters"
+    )
+    for option, what in (
+        ("--datasets", "data sets, by the paper's names or those of files"),
+        ("--methods", "methods of table1 and synthetic, such as SPL,tSNE,UMAP"),
+    ):
+        parser.add_argument(
+            option,
+            type=names,
+            action="extend",
+            default=[],
+            metavar="A,B",
+            help=f"only these {what}",
+        )
+    parser.add_argument(
+        "--processes", type=int, default=2, metavar="N", help="at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--no-images", action="store_true", help="dots only, for images that may not be given away"
+    )
+    parser.add_argument("--fresh", action="store_true", help="compute also what has been computed")
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Run the experiments, and say which claims hold."""
+    from .experiments import report
+
     settings = Settings(
         out=options.out,
         data_dir=options.data_dir,
@@ -30,16 +96,16 @@ def run(options: argparse.Namespace, console: Console) -> None:
         note=console.note,
         bar=progress_bar,
     )
-    names = list(EXPERIMENTS) if options.experiment == "all" else [options.experiment]
+    experiments = list(EXPERIMENTS) if options.experiment == "all" else [options.experiment]
     check(settings)
     try:
-        names = left_over(names, settings)
+        experiments = report.left_over(experiments, settings)
     except ValueError as error:
         raise Usage(str(error)) from error
     console.interrupted = (
         "interrupted; the same command goes on from here, with what has been computed."
     )
-    outcomes = reproduce(names, settings)
+    outcomes = report.reproduce(experiments, settings)
     facts = {
         outcome.name: {
             "files": [str(options.out / name) for name in outcome.files],
@@ -52,6 +118,9 @@ def run(options: argparse.Namespace, console: Console) -> None:
 
 def check(settings: Settings) -> None:
     """Say before the work begins what is wrong with the call."""
+    from .experiments.cells import FOLDER
+    from .experiments.methods import chosen_methods
+
     folder = data_folder(settings)
     if folder is not None and not folder.is_dir():
         raise Failure(f"{folder} is no folder of data sets; make it, or name another --data-dir.")
@@ -99,3 +168,14 @@ def summary(outcomes: list[Outcome], out: Path) -> str:
         ]
     lines.append(f"written to {out}; read {out / 'report.md'}")
     return "\n".join(lines)
+
+
+COMMAND = Command(
+    "reproduce",
+    add_arguments,
+    "WHAT",
+    "the paper's table and figures",
+    DESCRIPTION,
+    EXAMPLES,
+    run,
+)

@@ -4,16 +4,14 @@ import argparse
 import csv
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from .. import __version__
-from .console import Usage
+from .console import Console, Usage
 
 METHODS = ("ddrtree", "drtree", "spl")
-
-EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
 
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
 
@@ -52,6 +50,22 @@ PARAMETERS = (
 )
 
 
+class Command(NamedTuple):
+    """A command: its lines of help, its options, and what runs it.
+
+    Another package has one by an entry point of the group `branchwise.commands`, which names an
+    object of this kind. What runs a command of our own is in the module of its name.
+    """
+
+    name: str
+    add: Callable[[argparse.ArgumentParser], None]
+    call: str
+    help: str
+    description: str
+    examples: str
+    run: Callable[[argparse.Namespace, Console], None] | None = None
+
+
 class Help(argparse.RawDescriptionHelpFormatter):
     """Paragraphs as they are written, and room for long options."""
 
@@ -68,8 +82,31 @@ class Parser(argparse.ArgumentParser):
         raise Usage(f"{message}; see {self.prog} --help.")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of `branchwise`.
+def find_plugins() -> list[Command]:
+    """The commands that other packages bring; `reproduce` is named even where it is not installed.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import find_plugins
+    >>> "reproduce" in [command.name for command in find_plugins()]
+    True
+    """
+    from importlib.metadata import entry_points  # slow: only where a plug-in may be meant
+
+    found: list[Command] = []
+    for entry in entry_points(group="branchwise.commands"):
+        try:
+            found.append(entry.load())
+        except (ImportError, AttributeError) as error:
+            raise Usage(
+                f"the command {entry.name} is installed but cannot be loaded ({error}); install "
+                "its package again, or remove it."
+            ) from error
+    return found if REPRODUCE.name in [one.name for one in found] else [*found, REPRODUCE]
+
+
+def build_parser(plugins: Sequence[Command] = ()) -> argparse.ArgumentParser:
+    """The parser of `branchwise`, with the commands of other packages.
 
     Examples
     --------
@@ -87,35 +124,18 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"branchwise {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    for name, add, call, help, description, examples in (
-        ("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
-        ("transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES),
-        ("report", add_report, "OUT", "an interactive page", REPORT, REPORT_EXAMPLES),
-        ("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
-        ("score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES),
-        ("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
-        ("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
-        (
-            "reproduce",
-            add_reproduce,
-            "WHAT",
-            "the paper's table and figures",
-            REPRODUCE,
-            REPRODUCE_EXAMPLES,
-        ),
-        ("completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES),
-    ):
+    *most, completion = OWN
+    for command in (*most, *plugins, completion):
         added = commands.add_parser(
-            name,
-            usage=" ".join(f"branchwise {name} {call} [options]".split()),
-            help=help,
-            description=description,
-            epilog=examples,
+            command.name,
+            usage=" ".join(f"branchwise {command.name} {command.call} [options]".split()),
+            help=command.help,
+            description=command.description,
+            epilog=command.examples,
             formatter_class=Help,
             allow_abbrev=False,
         )
-        add(added)
+        command.add(added)
         messages = added.add_argument_group("messages")
         messages.add_argument("--json", action="store_true", help="print the result as JSON")
         messages.add_argument("--debug", action="store_true", help="show the traceback of an error")
@@ -262,49 +282,6 @@ def add_info(parser: argparse.ArgumentParser) -> None:
 def add_demo(parser: argparse.ArgumentParser) -> None:
     """Options of `branchwise demo`."""
     add_out(parser, "folder to write; an older demo is replaced", default="branchwise-demo")
-
-
-def add_reproduce(parser: argparse.ArgumentParser) -> None:
-    """Options of `branchwise reproduce`."""
-    parser.add_argument(
-        "experiment", metavar="WHAT", choices=(*EXPERIMENTS, "all"), help="%(choices)s"
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        metavar="OUT",
-        default=Path("branchwise-reproduction"),
-        help="folder to write or to go on in (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        metavar="DIR",
-        help="folder with NAME.npz (default: BRANCHWISE_DATA)",
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="a look at it: few samples, few parameters"
-    )
-    for option, what in (
-        ("--datasets", "data sets, by the paper's names or those of files"),
-        ("--methods", "methods of table1 and synthetic, such as SPL,tSNE,UMAP"),
-    ):
-        parser.add_argument(
-            option,
-            type=names,
-            action="extend",
-            default=[],
-            metavar="A,B",
-            help=f"only these {what}",
-        )
-    parser.add_argument(
-        "--processes", type=int, default=2, metavar="N", help="at a time (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--no-images", action="store_true", help="dots only, for images that may not be given away"
-    )
-    parser.add_argument("--fresh", action="store_true", help="compute also what has been computed")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
@@ -580,26 +557,6 @@ example:
   branchwise demo -o branchwise-demo
 """
 
-REPRODUCE = """\
-Make the table and the figures of the paper anew, from data sets in a folder or fetched by
-scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
-number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all
-experiments of the call.
-
-What has been computed stays in OUT/cells: a run that was stopped, or asks for more, goes on from
-there.
-"""
-
-REPRODUCE_EXAMPLES = """\
-examples:
-  branchwise reproduce all --data-dir data -o reproduction   (an hour; --quick: minutes)
-  branchwise reproduce table1 --datasets iris,usps --methods SPL,tSNE,PCA
-  branchwise reproduce synthetic --quick
-
-The folder of data (--data-dir, or the environment variable BRANCHWISE_DATA) holds NAME.npz files with
-X, labels y and, if they were scaled, Xs; any of them can be named for table1.
-"""
-
 COMPLETION = """\
 Print a script that lets the shell complete commands, options and file names.
 """
@@ -609,3 +566,31 @@ examples:
   branchwise completion bash > ~/.local/share/bash-completion/completions/branchwise
   branchwise completion zsh > ~/.zfunc/_branchwise   (with fpath+=~/.zfunc before compinit in ~/.zshrc)
 """
+
+# Stands in the help for the command of branchwise-paper where that is not installed.
+REPRODUCE = Command(
+    "reproduce",
+    lambda parser: None,
+    "WHAT",
+    "the paper's table and figures (with branchwise-paper)",
+    "this command comes with branchwise-paper; in a clone of branchwise, run: pip install ./paper",
+    "",
+)
+
+# In the order of the help.
+OWN = (
+    Command("fit", add_fit, "INPUT -o OUT", "from a table to results and model", FIT, FIT_EXAMPLES),
+    Command(
+        "transform", add_transform, "MODEL NEW", "place new rows", TRANSFORM, TRANSFORM_EXAMPLES
+    ),
+    Command("report", add_report, "OUT", "an interactive page", REPORT, REPORT_EXAMPLES),
+    Command("plot", add_plot, "OUT", "draw a result", PLOT, PLOT_EXAMPLES),
+    Command(
+        "score", add_score, "OUT --labels COLUMN", "compare with labels", SCORE, SCORE_EXAMPLES
+    ),
+    Command("info", add_info, "MODEL|INPUT", "describe a model or a table", INFO, INFO_EXAMPLES),
+    Command("demo", add_demo, "", "fit a tree to real data in seconds", DEMO, DEMO_EXAMPLES),
+    Command(
+        "completion", add_completion, "SHELL", "for your shell", COMPLETION, COMPLETION_EXAMPLES
+    ),
+)

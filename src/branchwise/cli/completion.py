@@ -3,7 +3,7 @@
 import argparse
 
 from .._compat import import_extra
-from .arguments import build_parser
+from .arguments import build_parser, find_plugins
 from .console import Console
 
 # Arguments that are names of files or folders.
@@ -13,7 +13,7 @@ PATHS = {"input", "model", "new", "result", "path", "out", "checkpoint"}
 def run(options: argparse.Namespace, console: Console) -> None:
     """Print the script."""
     shtab = import_extra("shtab", "shell completion", "cli")
-    parser = build_parser()
+    parser = build_parser(find_plugins())
     [commands] = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     for command in commands.choices.values():
         for action in command._actions:

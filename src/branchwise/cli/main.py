@@ -7,21 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .arguments import build_parser
+from .arguments import OWN, REPRODUCE, build_parser, find_plugins
 from .console import Console, Failure, Usage
-
-# Each is run by the module of its name, imported then, so that help comes at once.
-COMMANDS = (
-    "fit",
-    "transform",
-    "report",
-    "plot",
-    "score",
-    "info",
-    "demo",
-    "reproduce",
-    "completion",
-)
 
 # `kill` and a closed terminal end a command as Ctrl-C does, unless nohup or the shell forbid it.
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -40,11 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    first = given[0] if given else ""
+    commands = {command.name: command for command in OWN}
     try:
-        options = build_parser().parse_args(given)
+        # Looked for only where one may be meant, so that everything else starts at once.
+        plugins = [] if first in {"--version", *commands} else find_plugins()
+        commands |= {command.name: command for command in plugins}
+        if commands.get(first) is REPRODUCE:
+            raise Usage(REPRODUCE.description)
+        options = build_parser(plugins).parse_args(given)
     except Usage as error:
-        command = given[0] if given and given[0] in COMMANDS else ""
-        return Console(command, is_json="--json" in given).fail(error, 2)
+        return Console(first if first in commands else "", is_json="--json" in given).fail(error, 2)
     options.line = shlex.join(["branchwise", *given])  # for the record
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
     before = _listen(console.stops)
@@ -52,8 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with console.warnings():
             if options.command != "completion":
                 require(options.command)
-            module = importlib.import_module(f".{options.command}", __package__)
-            module.run(options, console)
+            run = commands[options.command].run
+            if run is None:  # imported now, so that help comes at once
+                run = importlib.import_module(f".{options.command}", __package__).run
+            run(options, console)
         sys.stdout.flush()  # here, where a full disk or a closed pipe is still understood
     except Usage as error:
         return console.fail(error, 2)
