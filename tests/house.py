@@ -10,7 +10,8 @@ PACKAGE = Path(branchwise.__file__).parent
 PICTURE = Path(__file__).parents[1] / "docs" / "images" / "map.svg"
 LAYERS = {
     "foundations": [
-        "_compat", "_typing", "_messages", "_parallel", "_memory", "_kdtree", "_writing", "data",
+        "_compat", "_typing", "_docs", "_messages", "_parallel", "_memory", "_kdtree", "_writing",
+        "data",
     ],
     "mathematics": ["linalg", "neighbors", "graph", "structures", "solvers"],
     "estimators": ["estimators", "preprocessing", "model_selection", "metrics", "datasets"],

@@ -19,7 +19,10 @@ async function start() {
     window.branchwise = app;
     document.documentElement.dataset.ready = "true";
   } catch (error) {
-    fail(root, `This page cannot be shown (${error.message}); make it again with branchwise report.`);
+    fail(
+      root,
+      `This page cannot be shown (${error.message}); make it again with branchwise report.`,
+    );
     throw error;
   }
 }

@@ -7,6 +7,7 @@ from matplotlib.colors import CenteredNorm, ListedColormap, LogNorm, Normalize
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._docs import PICTURES, documented
 from .._typing import Floats, Ints, Sparse
 from ..model_selection import check_learner
 from .coloring import Coloring, named_map, resolve_color
@@ -23,6 +24,7 @@ LEAST_WIDTH = 0.025
 MOST_LETTERS = 40
 
 
+@documented(PICTURES)
 def plot_adjacency(
     graph: Any,
     *,
@@ -53,12 +55,11 @@ def plot_adjacency(
         How to take ``order``; None: by its type. Categories are separated by lines and named.
     cmap : str, Colormap or None, default=None
         None: "viridis", dark for large values; a diverging one if weights have both signs.
-    ax : Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {ax}
 
     Returns
     -------
-    ax : Axes
+    ax : matplotlib Axes
 
     Examples
     --------

@@ -8,6 +8,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 
+from .._docs import PICTURES, documented
 from .._messages import listed
 from .._typing import Floats
 from ..trajectory.checks import check_order
@@ -29,6 +30,7 @@ EDGE = 16.0
 MOST_NAMES = 60
 
 
+@documented(PICTURES)
 def plot_branch_graph(
     path: Any,
     *,
@@ -62,10 +64,8 @@ def plot_branch_graph(
     layout : {"tree", "embedding"}, default="tree"
         "tree": from the root on the left, by steps, all branches equally long; lines that close a
         cycle are dashed. "embedding": as the graph runs in the first two dimensions.
-    legend : {"auto", "outside", "inside", "none"}, default="auto"
-        Where the legend is.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {legend}
+    {ax}
 
     Returns
     -------

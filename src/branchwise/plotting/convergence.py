@@ -6,11 +6,13 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
+from .._docs import PICTURES, documented
 from .._typing import Floats
 from ..model_selection import check_learner
 from .style import category_colors, new_axes, plain, tidy
 
 
+@documented(PICTURES)
 def plot_convergence(models: Any, *, scale: str = "auto", ax: Any = None) -> Any:
     """Draw the objective of fits after each iteration, and how they ended.
 
@@ -21,12 +23,11 @@ def plot_convergence(models: Any, *, scale: str = "auto", ax: Any = None) -> Any
         "gap": distance of the objective from its last value, which is therefore not drawn, on a
         logarithmic scale; for an SPL with a proof, from the upper bound that was proven.
         "objective": its values. "auto" is "gap" unless a fit has fewer than three different values.
-    ax : Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {ax}
 
     Returns
     -------
-    ax : Axes
+    ax : matplotlib Axes
         The last point of a fit is a filled circle if it has converged, a cross if it was stopped.
 
     Examples

@@ -8,6 +8,7 @@ from matplotlib import patheffects
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
+from .._docs import PICTURES, documented
 from .._typing import Floats, Ints
 from ..graph.nearest_edge import nearest_on_edges
 from .coloring import PALETTE
@@ -26,6 +27,7 @@ HUGGED, MOST_MEASURED = 0.006, 2000
 MOST_LINES = 100_000
 
 
+@documented(PICTURES)
 def plot_embedding(
     embedding: Any,
     nodes: Any = None,
@@ -66,12 +68,10 @@ def plot_embedding(
         legend of their counts; numbers have a colour bar; missing values are grey. For a
         trajectory also a column of its ``samples_``, as "pseudotime" or "branch". A colour of
         matplotlib's is that of all samples.
-    color_name : str or None, default=None
-        What the values are; None: the name of a pandas Series.
+    {color_name}
     kind : {"category", "number"} or None, default=None
         How to take the values; None: by their type.
-    palette : dict, sequence of colours or None, default=None
-        Colours of the categories.
+    {palette}
     cmap : str, Colormap or None, default=None
         Colours of the numbers; None: "viridis".
     center : float or None, default=None
@@ -85,17 +85,14 @@ def plot_embedding(
     milestones : bool, default=True
         Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
         roots, if any was given or samples are coloured by pseudotime.
-    legend : {"auto", "outside", "inside", "none"}, default="auto"
-        Where the legend is; "auto": beside the picture if the figure has a layout that makes workspace,
-        else in the emptiest corner.
+    {legend}
     size : float or None, default=None
         Area of a sample, in squared points of typography; None: by their number.
-    ax : Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {ax}
 
     Returns
     -------
-    ax : Axes
+    ax : matplotlib Axes
 
     Examples
     --------

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
+from .._docs import PICTURES, documented
 from ..trajectory.lineage import WayTrends, trends_along
 from .branches import branch_colors, check_path
 from .coloring import DIVERGING, MISSING, SEQUENTIAL, named_map
@@ -19,6 +20,7 @@ LEAST_FONT, USUAL_FONT = 5.0, 9.0
 MOST_Z = 2.5
 
 
+@documented(PICTURES)
 def plot_heatmap(
     path: Any,
     values: Any,
@@ -40,15 +42,11 @@ def plot_heatmap(
     Parameters
     ----------
     path : Trajectory
-    values : array, sparse array or data frame of shape (n_samples, n_features)
-        In the order of the samples; NaN is missing.
-    feature_names : sequence of n_features names, optional
-        By default the columns of a data frame, or 0, 1, 2, …
+    {values}
     to : str, optional
         Where the way leads: a tip, another milestone, or a branch. By default the first tip that is
         not the root; on a ring, once around.
-    features : name or sequence of names, optional
-        What to draw; by default all.
+    {features}
     n_bins : int, default=100
         Columns of the picture.
     standardize : bool, default=True
@@ -56,8 +54,7 @@ def plot_heatmap(
         Otherwise values are in units of the features.
     cmap : str, Colormap or None, default=None
         Colours; None: "RdBu_r" for standardised values, "viridis" for others.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {ax}
 
     Returns
     -------

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import PathCollection
 from matplotlib.path import Path
 
+from .._docs import PICTURES, documented
 from ..trajectory.layout import TreeLayout, tree_layout
 from .branches import check_path, coloring_of, name_milestones, names_of_roots
 from .points import draw_lines, draw_points, inches
@@ -15,6 +16,7 @@ from .style import add_key, check_legend, new_axes, tidy
 NAME_HEIGHT = 0.13
 
 
+@documented(PICTURES)
 def plot_layout(
     path: Any,
     *,
@@ -39,14 +41,10 @@ def plot_layout(
     color : sequence of length n_samples, str or None, default=None
         What to colour samples by: categories, numbers, or a column of ``samples_``. None: their
         branch or, of more than 16 branches, nothing.
-    color_name : str or None, default=None
-        What the values are; None: the name of a pandas Series.
-    palette : dict, sequence of colours or None, default=None
-        Colours of the categories.
-    legend : {"auto", "outside", "inside", "none"}, default="auto"
-        Where the legend is.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure.
+    {color_name}
+    {palette}
+    {legend}
+    {ax}
 
     Returns
     -------

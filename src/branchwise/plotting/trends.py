@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
+from .._docs import PICTURES, documented
 from .._messages import listed
 from .._typing import Floats, Ints
 from ..trajectory.checks import check_features, check_order, choose_features
@@ -22,6 +23,7 @@ MOST_FEATURES = 24
 N_COLUMNS = 3
 
 
+@documented(PICTURES)
 def plot_trends(
     path: Any,
     values: Any,
@@ -44,12 +46,8 @@ def plot_trends(
     Parameters
     ----------
     path : Trajectory
-    values : array, sparse array or data frame of shape (n_samples, n_features)
-        In the order of the samples; NaN is missing.
-    feature_names : sequence of n_features names, optional
-        By default the columns of a data frame, or 0, 1, 2, …
-    features : name or sequence of names, optional
-        What to draw; by default all.
+    {values}
+    {features}
     branches : name or sequence of names, optional
         Branches to draw; by default all.
     to : str, optional
@@ -58,8 +56,8 @@ def plot_trends(
         Probability of the bands.
     samples : bool, default=True
         Draw the samples behind the curves.
-    legend : {"auto", "outside", "inside", "none"}, default="auto"
-        Where the legend is; of several features, beside the last of the first row.
+    {legend}
+        Of several features it is beside the last of the first row.
     ax : matplotlib Axes, array of Axes or None, default=None
         One for each feature. None makes a new figure.
 

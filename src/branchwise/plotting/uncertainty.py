@@ -8,6 +8,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.colors import to_rgba
 from scipy import stats
 
+from .._docs import PICTURES, documented
 from .._typing import Floats, Ints
 from ..data.checks import check_count
 from ..trajectory import Trajectory
@@ -19,6 +20,7 @@ from .scene import scene_of
 from .style import ink, new_axes, note, resolve_color, tidy
 
 
+@documented(PICTURES)
 def plot_uncertainty(
     result: Any,
     *,
@@ -60,12 +62,12 @@ def plot_uncertainty(
     components : pair of int or None, default=None
         The columns to draw; None: the first two.
     color : str, default="#D55E00"
-    ax : Axes or None, default=None
-        Where to draw; None makes a new figure, with the embedding in it.
+    {ax}
+        A new one of an embedding has its samples in it.
 
     Returns
     -------
-    ax : Axes
+    ax : matplotlib Axes
 
     Examples
     --------

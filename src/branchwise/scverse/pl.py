@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_extra
+from .._docs import CELLS, documented
 from ..data.dask import is_dask
 from ._adata import check_adata, column_of, gene_values, in_memory
 from ._keys import UNS
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 
+@documented(CELLS)
 def embedding(
     adata: Any,
     *,
@@ -54,16 +56,13 @@ def embedding(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     color : str, list of str or None, default=None
         A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; of a list, one
         picture each. Categories have the colours of scanpy's pictures,
         ``uns["{color}_colors"]``, if these are there.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
-    layer, use_raw
-        Where the values of a gene are from; by default from ``X``.
+    {key}
+    {genes_from}
     **options
         Of `branchwise.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, ax, …
 
@@ -97,6 +96,7 @@ def embedding(
     return plotting.plot_embedding(path, color=values, **options)
 
 
+@documented(CELLS)
 def tree(
     adata: Any,
     *,
@@ -110,13 +110,12 @@ def tree(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     color : str, list of str or None, default=None
         A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; None: the branch;
         of a list, one picture each.
-    key, layer, use_raw
-        As for `embedding`.
+    {key}
+    {genes_from}
     **options
         Of `branchwise.plotting.plot_layout`: palette, legend, ax, …
 
@@ -148,6 +147,7 @@ def tree(
     return plotting.plot_layout(path, color=values, **options)
 
 
+@documented(CELLS)
 def branches(
     adata: Any, *, labels: str | None = None, key: str | None = None, **options: Any
 ) -> Any:
@@ -157,12 +157,10 @@ def branches(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     labels : str or None, default=None
         A column of ``obs`` with types of cells: discs become pie charts.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {key}
     **options
         Of `branchwise.plotting.plot_branch_graph`: layout, palette, legend, ax, …
 
@@ -192,6 +190,7 @@ def branches(
     return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
 
 
+@documented(CELLS)
 def trends(
     adata: Any,
     genes: Any,
@@ -205,11 +204,10 @@ def trends(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     genes : str or sequence of str
-    key, layer, use_raw
-        As for `embedding`.
+    {key}
+    {genes_from}
     **options
         Of `branchwise.plotting.plot_trends`: branches, to, level, samples, legend, ax, …
 
@@ -239,6 +237,7 @@ def trends(
     return plotting.plot_trends(path, values, names, features=features, **options)
 
 
+@documented(CELLS)
 def heatmap(
     adata: Any,
     genes: Any = None,
@@ -254,16 +253,15 @@ def heatmap(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     genes : sequence of str or None, default=None
         None: the most significant ones of `branchwise.tl.test_association`.
     to : str or None, default=None
         A tip, another milestone or a branch; None: the first tip that is not the root.
     n_genes : int, default=30
         How many of the most significant ones.
-    key, layer, use_raw
-        As for `embedding`.
+    {key}
+    {genes_from}
     **options
         Of `branchwise.plotting.plot_heatmap`: n_bins, standardize, cmap, ax, …
 
@@ -300,6 +298,7 @@ def heatmap(
     return plotting.plot_heatmap(path, values, names, to=to, **options)
 
 
+@documented(CELLS)
 def adjacency(
     adata: Any, *, order: str | None = None, key: str | None = None, **options: Any
 ) -> Any:
@@ -307,13 +306,11 @@ def adjacency(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     order : str or None, default=None
         A column of ``obs`` to sort the nodes by, where these are the cells (`drtree`, `spl`). None:
         pseudotime.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {key}
     **options
         Of `branchwise.plotting.plot_adjacency`: order_name, kind, cmap, ax.
 
@@ -348,13 +345,13 @@ def adjacency(
     return plotting.plot_adjacency(graph, order=values, **options)
 
 
+@documented(CELLS)
 def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
     """Draw the objective of the fits after each iteration, and how they ended.
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     key : str, sequence of str or None, default=None
         Names of the results; None: all there are.
     **options
@@ -384,6 +381,7 @@ def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
     return plotting.plot_convergence({name: stored_model(adata, name) for name in keys}, **options)
 
 
+@documented(CELLS)
 def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
     """Draw how uncertain cells are: intervals of pseudotime, or regions in the learned space.
 
@@ -392,8 +390,7 @@ def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
     adata : AnnData
         With results of `branchwise.tl.bootstrap`, which are drawn as intervals, or else of
         `branchwise.tl.spl`, whose posterior is drawn as circles.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {key}
     **options
         Of `branchwise.plotting.plot_uncertainty`: level, max_samples, samples, color, ax, …
 
@@ -426,6 +423,7 @@ def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
     return plotting.plot_uncertainty(result, **options)
 
 
+@documented(CELLS)
 def report(
     adata: Any,
     path: Any = None,
@@ -445,16 +443,15 @@ def report(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    {adata}
     path : str, path or None, default=None
         Where to write it; None returns it as text.
     color : str or None, default=None
         What to colour by at first: a column of ``obs``, a gene, "pseudotime" or "branch".
     genes : str or sequence of str, default=()
         Genes to have in the page besides the 60 that change most.
-    key, layer, use_raw
-        As for `embedding`.
+    {key}
+    {genes_from}
     title : str or None, default=None
 
     Returns

@@ -3,12 +3,14 @@
 
 from typing import Any
 
+from ..._docs import CELLS, documented
 from ...data.dask import check_not_dask
 from .._adata import Results, check_adata, checked, gene_values, write
 from .._keys import UNS, keys_of
 from .._stored import entry_of, find_key, stored_trajectory
 
 
+@documented(CELLS)
 def test_association(
     adata: Any,
     *,
@@ -27,10 +29,8 @@ def test_association(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `ddrtree`, `drtree` or `spl`.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {adata}
+    {key}
     layer : str or None, default=None
         Values of the genes; None: ``X``. Take logarithms of counts. Dask arrays are refused: load
         some of the genes or cells.
@@ -41,13 +41,11 @@ def test_association(
         move.
     df : int or None, default=None
         Degrees of freedom of the change; None: 2 + 2·(number of branches).
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----

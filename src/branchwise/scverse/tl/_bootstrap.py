@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._compat import import_pandas
+from ..._docs import CELLS, documented
 from ...data.dask import check_not_dask
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, representation, write
@@ -24,6 +25,7 @@ from .._stored import (
 SAME = 1e-6
 
 
+@documented(CELLS)
 def bootstrap(
     adata: Any,
     *,
@@ -45,10 +47,9 @@ def bootstrap(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `ddrtree`, `drtree` or `spl`, and the same cells and values as then.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {adata}
+        Cells and values have to be the same as then.
+    {key}
     n_resamples : int, default=100
     method : {"auto", "bootstrap", "posterior"}, default="auto"
         "posterior", for `spl`, draws cells from the posterior instead of fitting again. "auto" is
@@ -62,13 +63,11 @@ def bootstrap(
         Number of processes; the result does not depend on it.
     progress : bool, default=True
         Show a progress bar if standard error is a terminal.
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----

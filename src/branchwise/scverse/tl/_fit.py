@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..._docs import CELLS, documented
 from ..._messages import listed
 from ...data.dask import is_dask
 from ...estimators import SPL, DDRTree, DRTree
@@ -43,6 +44,7 @@ def takes_parameters_of(estimator: type) -> Callable[[Tool], Tool]:
     return decorate
 
 
+@documented(CELLS)
 @takes_parameters_of(DDRTree)
 def ddrtree(
     adata: Any,
@@ -59,21 +61,16 @@ def ddrtree(
 
     Parameters
     ----------
-    adata : AnnData
-        The matrix to learn from may be a Dask array, also of sparse blocks: it is read chunk by
-        chunk, once per iteration, and never loaded. What is written is in memory all the same.
-    use_rep : str or None, default=None
-        "X", or an entry of ``obsm``. None: "X_pca" if it is there, otherwise "X".
-    layer : str or None, default=None
-        A layer to learn from instead.
+    {adata_to_fit}
+        It is read once per iteration.
+    {fit_from}
     key_added : str, default="ddrtree"
         Name of the results.
     random_state : int, RandomState or None, default=0
         Seeds k-means. The seed is written down; None draws one.
     resume : bool, default=False
         Go on from the last iteration in the file ``checkpoint``, if there is one.
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
     **params
         Parameters of `branchwise.DDRTree` by their names. A tree with many branches needs more
         components than the two that are drawn: set ``n_components``. A callable kernel and
@@ -81,8 +78,7 @@ def ddrtree(
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----
@@ -112,6 +108,7 @@ def ddrtree(
     )
 
 
+@documented(CELLS)
 @takes_parameters_of(DRTree)
 def drtree(
     adata: Any,
@@ -127,20 +124,19 @@ def drtree(
 
     Parameters
     ----------
-    adata : AnnData
-    use_rep, layer, copy
-        As for `ddrtree`.
+    {adata_to_fit}
+    {fit_from}
     key_added : str, default="drtree"
         Name of the results.
     random_state : int, RandomState or None, default=0
         Seeds the choice of landmarks from a Dask array; the method itself uses no random numbers.
+    {copy}
     **params
         Parameters of `branchwise.DRTree` by their names.
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----
@@ -161,6 +157,7 @@ def drtree(
     return _fit(adata, "drtree", use_rep, layer, key_added, random_state, copy, params)
 
 
+@documented(CELLS)
 @takes_parameters_of(SPL)
 def spl(
     adata: Any,
@@ -177,9 +174,8 @@ def spl(
 
     Parameters
     ----------
-    adata : AnnData
-    use_rep, layer, copy
-        As for `ddrtree`.
+    {adata_to_fit}
+    {fit_from}
     key_added : str, default="spl"
         Name of the results.
     structure : str or None, default=None
@@ -189,13 +185,13 @@ def spl(
     random_state : int, RandomState or None, default=0
         Seeds the random vectors of a sketch, and the choice of landmarks from a Dask array. The
         seed is written down; None draws one.
+    {copy}
     **params
         Parameters of `branchwise.SPL` by their names.
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----

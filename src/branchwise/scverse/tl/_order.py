@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..._compat import import_pandas
+from ..._docs import CELLS, documented
 from ..._messages import listed
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, column_of, write
@@ -24,6 +25,7 @@ from .._stored import (
 REDUCING = ("prune", "merge")
 
 
+@documented(CELLS)
 def pseudotime(
     adata: Any,
     *,
@@ -40,8 +42,7 @@ def pseudotime(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `ddrtree`, `drtree` or `spl`.
+    {adata}
     root : str, int, dict, tuple, list or None, default=None
         Where time starts:
 
@@ -52,19 +53,16 @@ def pseudotime(
         - a list of milestones or of nodes, for instance one for each tree of a forest.
 
         None: one end of the longest path, T1, which says nothing of the direction.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {key}
     at : {"tip", "node"}, default="tip"
         Whether cells of a type are looked for at tips only, or at all nodes.
     end : str, int or None, default=None
         A milestone or node at which the way ends, to tell how far along it the cells are.
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----
@@ -100,6 +98,7 @@ def pseudotime(
     return _write(adata, key, follow(adata, trajectory, steps[-1:]), steps, copy)
 
 
+@documented(CELLS)
 def branches(
     adata: Any,
     *,
@@ -120,10 +119,8 @@ def branches(
 
     Parameters
     ----------
-    adata : AnnData
-        With results of `ddrtree`, `drtree` or `spl`.
-    key : str or None, default=None
-        Name of the results; None: the only ones.
+    {adata}
+    {key}
     prune : bool, default=False
         Remove what is shorter than twice the spread of the cells around the graph (see
         `branchwise.trajectory.Trajectory.prune`).
@@ -132,13 +129,11 @@ def branches(
         off.
     n_branches : int or None, default=None
         Remove the shortest until so many are left.
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----

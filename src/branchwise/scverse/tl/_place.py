@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._docs import CELLS, documented
 from ..._messages import listed
 from ..._typing import Floats, Matrix
 from ...data.dask import is_dask, map_chunks
@@ -18,6 +19,7 @@ from ._order import order_columns
 SAME = 1e-3
 
 
+@documented(CELLS)
 def place(
     adata: Any,
     reference: Any,
@@ -47,13 +49,11 @@ def place(
         another space, so that their own "X_pca" is not taken unless it is named here.
     layer : str or None, default=None
         Values of the genes; None: those that the reference was learned from.
-    copy : bool, default=False
-        Write to a copy and return it.
+    {copy}
 
     Returns
     -------
-    adata : AnnData or None
-        The copy, with ``copy=True``.
+    {copied}
 
     Notes
     -----
