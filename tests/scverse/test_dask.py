@@ -236,7 +236,7 @@ def test_order_and_pictures_follow(learned, lazy):
 
 
 def test_genes_of_sparse_blocks_are_drawn_by_their_values(adata):
-    from branchwise.scverse._shown import chosen_genes
+    from branchwise.scverse.pl import chosen_genes
 
     lazy = with_chunks(adata, KINDS["csr"])
     values, names = chosen_genes(lazy, ["gene 4", "gene 0"], None, False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import branchwise
-from branchwise.scverse._stored import restored, storable
+from branchwise.scverse._uns import restored, storable
 
 from .cells import METHODS, QUICK, anndata, simulated_cells
 

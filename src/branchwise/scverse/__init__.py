@@ -1,1 +1,1 @@
-"""AnnData and scanpy: `branchwise.tl` computes and writes slots, `branchwise.pl` draws what they hold."""
+"""AnnData and scanpy: `tl` computes and writes slots, `pl` draws what they hold."""

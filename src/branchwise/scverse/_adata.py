@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +13,11 @@ from .._messages import listed
 from .._typing import Matrix
 from ..data.dask import as_chunks, is_dask, told
 
+if TYPE_CHECKING:
+    from anndata import AnnData
 
-def check_adata(adata: Any, name: str = "adata") -> None:
+
+def check_adata(adata: "AnnData", name: str = "adata") -> None:
     """An AnnData object whose results stay in memory; its matrices may be Dask arrays."""
     anndata = import_extra("anndata", "work on AnnData objects", "anndata")
     if not isinstance(adata, anndata.AnnData):
@@ -30,7 +33,7 @@ def check_adata(adata: Any, name: str = "adata") -> None:
         )
 
 
-def representation(adata: Any, use_rep: str | None, layer: str | None) -> tuple[Matrix, str]:
+def representation(adata: "AnnData", use_rep: str | None, layer: str | None) -> tuple[Matrix, str]:
     """The matrix to learn from, sparse if it is, and the name under which `uns` remembers it.
 
     Examples
@@ -51,17 +54,17 @@ def representation(adata: Any, use_rep: str | None, layer: str | None) -> tuple[
         use_rep = "X_pca" if layer is None and "X_pca" in adata.obsm else "X"
     if use_rep == "X":
         values, _, name = gene_values(adata, layer)
-        return checked(values, name, adata), use_rep
+        return finite_matrix(values, name, adata), use_rep
     if use_rep not in adata.obsm:
         remedy = "; call scanpy.pp.pca(adata) first" if use_rep == "X_pca" else ""
         raise ValueError(
             f"use_rep={use_rep!r} is not in adata.obsm, which has "
             f"{listed(map(repr, adata.obsm)) or 'none'}{remedy or ', and is not X'}."
         )
-    return checked(adata.obsm[use_rep], f"adata.obsm[{use_rep!r}]", adata), use_rep
+    return finite_matrix(adata.obsm[use_rep], f"adata.obsm[{use_rep!r}]", adata), use_rep
 
 
-def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[Any, Any, str]:
+def gene_values(adata: "AnnData", layer: str | None, use_raw: bool = False) -> tuple[Any, Any, str]:
     """A matrix of genes as it is, their names, and what it is called."""
     if use_raw:
         if layer is not None:
@@ -81,7 +84,7 @@ def gene_values(adata: Any, layer: str | None, use_raw: bool = False) -> tuple[A
     return adata.X, adata.var_names, "adata.X"
 
 
-def checked(values: Any, name: str, adata: Any) -> Matrix:
+def finite_matrix(values: Any, name: str, adata: "AnnData") -> Matrix:
     """Finite numbers, one row per cell, in memory or in the chunks of a Dask array."""
     if is_dask(values):
         # What is not finite is told when the chunks are read.
@@ -138,7 +141,7 @@ def check_key(key: Any, name: str = "key_added") -> str:
     return key
 
 
-def column_of(adata: Any, column: Any, name: str) -> Any:
+def column_of(adata: "AnnData", column: Any, name: str) -> Any:
     """A column of obs."""
     if column not in adata.obs:
         raise ValueError(
@@ -161,17 +164,17 @@ class Results:
     stale_uns: Iterable[str] = ()
 
 
-def write(adata: Any, results: Results, copy: bool) -> Any:
+def write(adata: "AnnData", results: Results, copy: bool) -> "AnnData | None":
     """Write all of it, into a copy if wanted; None otherwise.
 
     Whole tables are replaced, which turns a view into an object of its own before anything is
     written. A copy shares no array with the original.
     """
     target = adata.copy() if copy else adata
-    target.obs = replaced(target.obs, results.obs, results.stale_obs)
+    target.obs = with_columns(target.obs, results.obs, results.stale_obs)
     is_lazy = hasattr(target.var, "to_memory")  # a table that AnnData could not write
     if is_lazy or results.var or any(name in target.var for name in results.stale_var):
-        target.var = replaced(target.var, results.var, results.stale_var)
+        target.var = with_columns(target.var, results.var, results.stale_var)
     for name, value in results.obsm.items():
         target.obsm[name] = value
     for name in results.stale_uns:
@@ -181,7 +184,7 @@ def write(adata: Any, results: Results, copy: bool) -> Any:
     return target if copy else None
 
 
-def replaced(table: Any, new: Mapping[str, Any], stale: Iterable[str]) -> Any:
+def with_columns(table: Any, new: Mapping[str, Any], stale: Iterable[str]) -> Any:
     """A table with other columns."""
     pandas = import_extra("pandas", "a table of cells", "anndata")
     gone = [name for name in stale if name in table and name not in new]

@@ -1,4 +1,4 @@
-"""Every slot of an AnnData object that `branchwise.tl` writes and `branchwise.pl` reads, by name."""
+"""Every slot of an AnnData object that `tl` writes and `pl` reads, by name."""
 
 from dataclasses import dataclass
 
@@ -71,9 +71,7 @@ class Entries:
     objective_history: str = "objective_history"
     n_iter: str = "n_iter"
     converged: str = "converged"
-    model: str = (
-        "model"  # the fitted estimator (`branchwise.persistence.estimators.estimator_state`)
-    )
+    model: str = "model"  # the fitted estimator (`persistence.estimators.estimator_state`)
     trajectory: str = "trajectory"  # graph and root as pseudotime and branches left them
     milestones: str = "milestones"  # tables
     branches: str = "branches"

@@ -1,28 +1,34 @@
 """Pictures of what `branchwise.tl` has written: they read slots and call `branchwise.plotting`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._compat import import_extra
+from .._compat import import_extra, import_pandas
 from .._docs import CELLS, documented
+from .._messages import listed
 from ..data.dask import is_dask
+from ..trajectory import Trajectory
 from ._adata import check_adata, column_of, gene_values, in_memory
 from ._keys import UNS
-from ._shown import chosen_genes, color_values, colors_of
-from ._stored import (
+from ._uns import (
     entry_of,
     find_key,
+    model_of,
     present_keys,
-    stored_model,
-    stored_support,
-    stored_trajectory,
+    support_of,
+    trajectory_of,
 )
 
 import_extra("matplotlib", "branchwise.pl", "anndata")
 import matplotlib.pyplot as plt  # noqa: E402  (the line above says how to get it)
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.colors import is_color_like  # noqa: E402
 
 from .. import plotting  # noqa: E402
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 # As scanpy has them.
 MOST_COLUMNS = 4
@@ -42,7 +48,7 @@ __all__ = [
 
 @documented(CELLS)
 def embedding(
-    adata: Any,
+    adata: "AnnData",
     *,
     color: Any = None,
     key: str | None = None,
@@ -64,7 +70,7 @@ def embedding(
     {key}
     {genes_from}
     **options
-        Of `branchwise.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, ax, …
+        Of `branchwise.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, …
 
     Returns
     -------
@@ -87,8 +93,8 @@ def embedding(
     if isinstance(color, list | tuple):
         options |= {"key": key, "layer": layer, "use_raw": use_raw}
         return _panels(embedding, adata, list(color), **options)
-    key, path = _trajectory(adata, key)
-    values = color_values(adata, color, key, layer, use_raw)
+    key, path = trajectory_in(adata, key)
+    values = color_values(adata, color, layer, use_raw)
     if "axis_names" not in options:
         columns = options.get("components") or range(options.get("dims", 2))
         options["axis_names"] = [f"{key} {column + 1}" for column in columns]
@@ -98,7 +104,7 @@ def embedding(
 
 @documented(CELLS)
 def tree(
-    adata: Any,
+    adata: "AnnData",
     *,
     color: Any = None,
     key: str | None = None,
@@ -141,16 +147,16 @@ def tree(
     if isinstance(color, list | tuple):
         options |= {"key": key, "layer": layer, "use_raw": use_raw}
         return _panels(tree, adata, list(color), **options)
-    key, path = _trajectory(adata, key)
-    values = color_values(adata, color, key, layer, use_raw)
+    key, path = trajectory_in(adata, key)
+    values = color_values(adata, color, layer, use_raw)
     options.setdefault("palette", colors_of(adata, values))
     return plotting.plot_layout(path, color=values, **options)
 
 
 @documented(CELLS)
 def branches(
-    adata: Any, *, labels: str | None = None, key: str | None = None, **options: Any
-) -> Any:
+    adata: "AnnData", *, labels: str | None = None, key: str | None = None, **options: Any
+) -> Axes:
     """Draw the branches as a graph of discs: their sizes, and which cells are in them.
 
     After `branchwise.tl.bootstrap` lines are the wider the more often their branch was found again.
@@ -183,16 +189,16 @@ def branches(
     'half'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    key, path = _trajectory(adata, key)
+    key, path = trajectory_in(adata, key)
     if labels is not None:
         options["labels"] = column_of(adata, labels, "labels")
         options.setdefault("palette", colors_of(adata, options["labels"]))
-    return plotting.plot_branch_graph(path, support=stored_support(adata, key), **options)
+    return plotting.plot_branch_graph(path, support=support_of(adata, key), **options)
 
 
 @documented(CELLS)
 def trends(
-    adata: Any,
+    adata: "AnnData",
     genes: Any,
     *,
     key: str | None = None,
@@ -231,7 +237,7 @@ def trends(
     '3'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    key, path = _trajectory(adata, key)
+    key, path = trajectory_in(adata, key)
     values, names = chosen_genes(adata, genes, layer, use_raw)
     features = names[0] if isinstance(genes, str) else names
     return plotting.plot_trends(path, values, names, features=features, **options)
@@ -239,7 +245,7 @@ def trends(
 
 @documented(CELLS)
 def heatmap(
-    adata: Any,
+    adata: "AnnData",
     genes: Any = None,
     *,
     to: str | None = None,
@@ -248,7 +254,7 @@ def heatmap(
     layer: str | None = None,
     use_raw: bool = False,
     **options: Any,
-) -> Any:
+) -> Axes:
     """Draw genes along the way from the root to a tip, those with the earliest peak on top.
 
     Parameters
@@ -285,7 +291,7 @@ def heatmap(
     5
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    key, path = _trajectory(adata, key)
+    key, path = trajectory_in(adata, key)
     if genes is None:
         table = entry_of(adata, key).get(UNS.association)
         if table is None:
@@ -300,8 +306,8 @@ def heatmap(
 
 @documented(CELLS)
 def adjacency(
-    adata: Any, *, order: str | None = None, key: str | None = None, **options: Any
-) -> Any:
+    adata: "AnnData", *, order: str | None = None, key: str | None = None, **options: Any
+) -> Axes:
     """Draw the adjacency matrix of the learned graph; of `spl`, its weights between cells.
 
     Parameters
@@ -330,7 +336,7 @@ def adjacency(
     >>> ax = branchwise.pl.adjacency(adata)
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    key, path = _trajectory(adata, key)
+    key, path = trajectory_in(adata, key)
     entry = entry_of(adata, key)
     graph = entry.get(UNS.graph, entry[UNS.tree])
     if order is None:
@@ -346,7 +352,7 @@ def adjacency(
 
 
 @documented(CELLS)
-def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
+def convergence(adata: "AnnData", *, key: Any = None, **options: Any) -> Axes:
     """Draw the objective of the fits after each iteration, and how they ended.
 
     Parameters
@@ -378,11 +384,11 @@ def convergence(adata: Any, *, key: Any = None, **options: Any) -> Any:
     check_adata(adata)
     keys = present_keys(adata) if key is None else [key] if isinstance(key, str) else list(key)
     keys = [find_key(adata, name) for name in keys or [None]]
-    return plotting.plot_convergence({name: stored_model(adata, name) for name in keys}, **options)
+    return plotting.plot_convergence({name: model_of(adata, name) for name in keys}, **options)
 
 
 @documented(CELLS)
-def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
+def uncertainty(adata: "AnnData", *, key: str | None = None, **options: Any) -> Axes:
     """Draw how uncertain cells are: intervals of pseudotime, or regions in the learned space.
 
     Parameters
@@ -413,19 +419,19 @@ def uncertainty(adata: Any, *, key: str | None = None, **options: Any) -> Any:
     'pseudotime'
     >>> matplotlib.pyplot.close(ax.figure)
     """
-    key, _ = _trajectory(adata, key)
-    support = stored_support(adata, key)
+    key, _ = trajectory_in(adata, key)
+    support = support_of(adata, key)
     if support is None and adata.uns[key][UNS.method] != "spl":
         raise KeyError(
             f"adata.uns[{key!r}] has no support; call branchwise.tl.bootstrap(adata) first."
         )
-    result = stored_model(adata, key) if support is None else support
+    result = model_of(adata, key) if support is None else support
     return plotting.plot_uncertainty(result, **options)
 
 
 @documented(CELLS)
 def report(
-    adata: Any,
+    adata: "AnnData",
     path: Any = None,
     *,
     color: str | None = None,
@@ -468,7 +474,7 @@ def report(
     >>> branchwise.pl.report(adata, genes="3").startswith("<!doctype html>")
     True
     """
-    key, found = _trajectory(adata, key)
+    key, found = trajectory_in(adata, key)
     values, names, _ = gene_values(adata, layer, use_raw)
     return found.to_html(
         path,
@@ -481,7 +487,7 @@ def report(
     )
 
 
-def _panels(draw: Any, adata: Any, colors: list[str], ax: Any = None, **options: Any) -> Any:
+def _panels(draw: Any, adata: "AnnData", colors: list[str], ax: Any = None, **options: Any) -> Any:
     """One picture for each colour, side by side as scanpy draws them."""
     if not colors:
         raise ValueError("color=[] names nothing to colour by; name at least one, or leave it out.")
@@ -506,7 +512,74 @@ def _panels(draw: Any, adata: Any, colors: list[str], ax: Any = None, **options:
     )
 
 
-def _trajectory(adata: Any, key: str | None) -> tuple[str, Any]:
+def trajectory_in(adata: "AnnData", key: str | None) -> tuple[str, Trajectory]:
+    """The name of the results, and the trajectory that they hold."""
     check_adata(adata)
     key = find_key(adata, key)
-    return key, stored_trajectory(adata, key)
+    return key, trajectory_of(adata, key)
+
+
+def color_values(adata: "AnnData", color: Any, layer: str | None, use_raw: bool) -> Any:
+    """What to colour cells by: a column of obs, a gene, or what the trajectory says itself."""
+    if color is None or (color in ("pseudotime", "branch") and color not in adata.obs):
+        return color
+    if not isinstance(color, str):
+        raise TypeError(
+            f"color={color!r} must be the name of a column of adata.obs or of a gene; put other "
+            "values into adata.obs first."
+        )
+    if color in adata.obs:
+        return in_memory(adata.obs)[color]
+    if color not in gene_values(adata, layer, use_raw)[1]:
+        raise ValueError(
+            f"color={color!r} is neither a column of adata.obs nor a gene; columns are "
+            f"{listed(map(repr, adata.obs.columns))}."
+        )
+    column, name = chosen_genes(adata, color, layer, use_raw)
+    return import_pandas().Series(column[:, 0], index=adata.obs_names, name=name[0])
+
+
+def chosen_genes(
+    adata: "AnnData", genes: Any, layer: str | None, use_raw: bool
+) -> tuple[Any, list[str]]:
+    """Values of some genes, as an array, and their names."""
+    values, known, _ = gene_values(adata, layer, use_raw)
+    names = [genes] if isinstance(genes, str) else list(genes)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ValueError(
+            f"genes names {listed(map(repr, missing), most=5)}, but adata has no such genes; they "
+            f"are called as {known[0]!r}."
+        )
+    columns = known.get_indexer_for(names)
+    if len(columns) > len(names):
+        raise ValueError(
+            "Several genes have the same name; call adata.var_names_make_unique() first."
+        )
+    chosen = in_memory(values[:, columns])
+    return np.asarray(chosen.toarray() if hasattr(chosen, "toarray") else chosen), names
+
+
+def colors_of(adata: "AnnData", values: Any) -> list[str] | None:
+    """The colours that scanpy keeps for the categories of a column of obs, one for each.
+
+    None where there are none, or where they are of other categories by now.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from branchwise.scverse.pl import colors_of
+    >>> adata = anndata.AnnData(np.ones((2, 1)), uns={"day_colors": ["#ff0000", "#0000ff"]})
+    >>> adata.obs["day"] = pd.Categorical(["1", "2"])
+    >>> colors_of(adata, adata.obs["day"])
+    ['#ff0000', '#0000ff']
+    """
+    categories = getattr(getattr(values, "cat", None), "categories", None)
+    if categories is None:
+        return None
+    colors = in_memory(adata.uns.get(f"{values.name}_colors"))
+    colors = [] if colors is None else [str(color) for color in colors]
+    is_whole = len(colors) >= len(categories) and all(map(is_color_like, colors))
+    return colors if is_whole else None

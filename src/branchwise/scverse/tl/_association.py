@@ -1,18 +1,21 @@
 """Which genes change along the graph."""
-# ruff: noqa: PT028 (a tool with this name, no test)
+# ruff: noqa: PT028 (a tool of this name, not a test)
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..._docs import CELLS, documented
 from ...data.dask import check_not_dask
-from .._adata import Results, check_adata, checked, gene_values, write
+from .._adata import Results, check_adata, finite_matrix, gene_values, write
 from .._keys import UNS, keys_of
-from .._stored import entry_of, find_key, stored_trajectory
+from .._uns import entry_of, find_key, trajectory_of
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 
 @documented(CELLS)
 def test_association(
-    adata: Any,
+    adata: "AnnData",
     *,
     key: str | None = None,
     layer: str | None = None,
@@ -20,12 +23,12 @@ def test_association(
     method: str = "linear",
     df: int | None = None,
     copy: bool = False,
-) -> Any:
+) -> "AnnData | None":
     """Test each gene for a change along the graph.
 
     An F test of a smooth function on the graph against a constant, with false discovery rates
-    (`branchwise.trajectory.association.associated_features`). Where the graph was learned from the same
-    genes, as usual, p-values are too small: take them for a ranking.
+    (`branchwise.trajectory.Trajectory.associated_features`). Where the graph was learned from the
+    same genes, as usual, p-values are too small: take them for a ranking.
 
     Parameters
     ----------
@@ -84,8 +87,8 @@ def test_association(
         "load some genes, adata[:, genes].to_memory(), or some cells, adata[::10].to_memory(), and "
         "test these",
     )
-    trajectory = stored_trajectory(adata, key)
-    values = checked(values, source, adata)
+    trajectory = trajectory_of(adata, key)
+    values = finite_matrix(values, source, adata)
     table = trajectory.associated_features(values, list(names), method=method, df=df)
     table = table.set_index("feature")
     keys = keys_of(key)

@@ -1,6 +1,6 @@
 """How far branches and pseudotime are to be believed."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,16 +10,19 @@ from ...data.dask import check_not_dask
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
-from .._stored import (
-    cells,
+from .._uns import (
+    embedding_of,
     entry_of,
     find_key,
     follow,
     in_units_of_data,
-    stored_model,
-    stored_steps,
-    stored_trajectory,
+    model_of,
+    steps_of,
+    trajectory_of,
 )
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 # Of the size of coordinates or times: what rounding to single precision may cost.
 SAME = 1e-6
@@ -27,7 +30,7 @@ SAME = 1e-6
 
 @documented(CELLS)
 def bootstrap(
-    adata: Any,
+    adata: "AnnData",
     *,
     key: str | None = None,
     n_resamples: int = 100,
@@ -38,12 +41,12 @@ def bootstrap(
     n_jobs: int | None = None,
     progress: bool = True,
     copy: bool = False,
-) -> Any:
+) -> "AnnData | None":
     """Support of branches and tips, and how much pseudotime varies, from repeated fits.
 
     The graph is learned again from cells drawn with replacement, pruned and rooted as it was by
-    `branches` and `pseudotime`, and compared (`branchwise.trajectory.bootstrap.support` says how, and how
-    far intervals are to be trusted).
+    `branches` and `pseudotime`, and compared (`branchwise.trajectory.Trajectory.support` says how,
+    and how far intervals are to be trusted).
 
     Parameters
     ----------
@@ -108,9 +111,9 @@ def bootstrap(
             f"{key!r} was learned from a Dask array, chunk by chunk, which resamples in memory "
             f"cannot be compared with; {again}, on the values in memory."
         )
-    model = stored_model(adata, key)
+    model = model_of(adata, key)
     if len(model.embedding_) != adata.n_obs or not is_close(
-        in_units_of_data(model, np.asarray(model.transform(X))), cells(adata, key)
+        in_units_of_data(model, np.asarray(model.transform(X))), embedding_of(adata, key)
     ):
         raise ValueError(
             f"adata does not hold the cells or values any more that {key!r} was learned from; "
@@ -121,8 +124,8 @@ def bootstrap(
         structure=entry.get(UNS.structure),
         names=np.asarray(adata.obs_names, dtype=object),
     )
-    trajectory = follow(adata, trajectory, stored_steps(entry))
-    if not is_close(trajectory.pseudotime_, stored_trajectory(adata, key).pseudotime_):
+    trajectory = follow(adata, trajectory, steps_of(entry))
+    if not is_close(trajectory.pseudotime_, trajectory_of(adata, key).pseudotime_):
         raise ValueError(
             f"The root or the branches of {key!r} would be others now, as the labels that the root "
             "was chosen by have changed; call branchwise.tl.pseudotime again."

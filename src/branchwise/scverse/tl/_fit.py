@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,7 +17,10 @@ from ...structures import as_structure
 from ...trajectory.geometry import graph_of_model
 from .._adata import Results, check_adata, check_key, in_memory, representation, write
 from .._keys import UNS, keys_of
-from .._stored import in_units_of_data, is_fit, storable
+from .._uns import in_units_of_data, is_fit, storable
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 Tool = TypeVar("Tool", bound=Callable[..., Any])
 
@@ -47,7 +50,7 @@ def takes_parameters_of(estimator: type) -> Callable[[Tool], Tool]:
 @documented(CELLS)
 @takes_parameters_of(DDRTree)
 def ddrtree(
-    adata: Any,
+    adata: "AnnData",
     *,
     use_rep: str | None = None,
     layer: str | None = None,
@@ -56,7 +59,7 @@ def ddrtree(
     resume: bool = False,
     copy: bool = False,
     **params: Any,
-) -> Any:
+) -> "AnnData | None":
     """Learn a tree of cluster centres: for noisy cells of a branching process (`DDRTree`).
 
     Parameters
@@ -111,7 +114,7 @@ def ddrtree(
 @documented(CELLS)
 @takes_parameters_of(DRTree)
 def drtree(
-    adata: Any,
+    adata: "AnnData",
     *,
     use_rep: str | None = None,
     layer: str | None = None,
@@ -119,7 +122,7 @@ def drtree(
     random_state: Any = 0,
     copy: bool = False,
     **params: Any,
-) -> Any:
+) -> "AnnData | None":
     """Learn a tree with one node per cell: for data with little noise (`DRTree`).
 
     Parameters
@@ -160,7 +163,7 @@ def drtree(
 @documented(CELLS)
 @takes_parameters_of(SPL)
 def spl(
-    adata: Any,
+    adata: "AnnData",
     *,
     use_rep: str | None = None,
     layer: str | None = None,
@@ -169,7 +172,7 @@ def spl(
     random_state: Any = 0,
     copy: bool = False,
     **params: Any,
-) -> Any:
+) -> "AnnData | None":
     """Learn a smooth skeleton of any shape, at the certified global optimum (`SPL`).
 
     Parameters
@@ -219,7 +222,7 @@ def spl(
 
 
 def _fit(
-    adata: Any,
+    adata: "AnnData",
     method: str,
     use_rep: str | None,
     layer: str | None,
@@ -229,7 +232,7 @@ def _fit(
     params: dict[str, Any],
     structure: str | None = None,
     fit_params: dict[str, Any] | None = None,
-) -> Any:
+) -> "AnnData | None":
     check_adata(adata)
     check_free(adata, check_key(key_added))
     X, source = representation(adata, use_rep, layer)
@@ -290,7 +293,7 @@ def skeleton(model: Any) -> Any:
     return in_units_of_data(model, model.embedding_).astype(np.float64)
 
 
-def check_free(adata: Any, key: str) -> None:
+def check_free(adata: "AnnData", key: str) -> None:
     """Nobody else's results are overwritten."""
     if is_fit(adata.uns.get(key)):
         return
@@ -299,8 +302,8 @@ def check_free(adata: Any, key: str) -> None:
         if taken:
             name = key if place == "uns" else embedding
             raise ValueError(
-                f"key_added={key!r} would overwrite adata.{place}[{name!r}], which branchwise has not "
-                "written; choose another name, or delete it first."
+                f"key_added={key!r} would overwrite adata.{place}[{name!r}], which branchwise has "
+                "not written; choose another name, or delete it first."
             )
 
 

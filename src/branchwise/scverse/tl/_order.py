@@ -1,6 +1,6 @@
 """Order and branches: from a learned graph to a root, pseudotime and names of branches."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,16 +10,19 @@ from ..._messages import listed
 from ...trajectory import Trajectory
 from .._adata import Results, check_adata, column_of, write
 from .._keys import UNS, keys_of
-from .._stored import (
+from .._uns import (
     Step,
     entry_of,
     find_key,
     follow,
     learned_trajectory,
-    stored_steps,
+    steps_of,
     trajectory_entry,
     without,
 )
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 # They come before the root, in whichever order the tools are called.
 REDUCING = ("prune", "merge")
@@ -27,14 +30,14 @@ REDUCING = ("prune", "merge")
 
 @documented(CELLS)
 def pseudotime(
-    adata: Any,
+    adata: "AnnData",
     *,
     root: Any = None,
     key: str | None = None,
     at: str = "tip",
     end: Any = None,
     copy: bool = False,
-) -> Any:
+) -> "AnnData | None":
     """Order the cells along the learned graph, from a root.
 
     The pseudotime of a cell is the length of the way along the graph from the root to the place
@@ -89,7 +92,7 @@ def pseudotime(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    steps = [step for step in stored_steps(entry_of(adata, key)) if step[0] in REDUCING]
+    steps = [step for step in steps_of(entry_of(adata, key)) if step[0] in REDUCING]
     trajectory = follow(adata, learned_trajectory(adata, key), steps)
     given = root_arguments(root, adata, trajectory, at)
     if end is not None:
@@ -100,7 +103,7 @@ def pseudotime(
 
 @documented(CELLS)
 def branches(
-    adata: Any,
+    adata: "AnnData",
     *,
     key: str | None = None,
     prune: bool = False,
@@ -109,7 +112,7 @@ def branches(
     tips: Any = None,
     n_branches: int | None = None,
     copy: bool = False,
-) -> Any:
+) -> "AnnData | None":
     """Name the branches, and the branch of each cell; remove those that noise may have made.
 
     Branches are the ways between milestones: tips T1, T2, …, forks F1, F2, …, and a root
@@ -142,7 +145,7 @@ def branches(
     - ``obs["{key}_branch"]``: categorical, as "T1-F1"; ``obs["{key}_branch_position"]``: the part
       of the branch that lies behind the cell; ``obs["{key}_distance"]``: from the cell to its place
       on the graph;
-    - ``obs["{key}_pseudotime"]`` and, with an end, ``obs["{key}_progress"]`` anew, if `pseudotime`
+    - ``obs["{key}_pseudotime"]`` and, with an end, ``obs["{key}_progress"]`` again, if `pseudotime`
       was called before;
     - ``uns[key]["milestones"]`` and ``uns[key]["branches"]``: tables with the numbers of nodes,
       times, lengths and numbers of cells;
@@ -165,7 +168,7 @@ def branches(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    before = stored_steps(entry_of(adata, key))
+    before = steps_of(entry_of(adata, key))
     steps = []
     tips = None if tips is None else np.atleast_1d(tips).tolist()
     given = {"min_length": min_length, "min_samples": min_samples, "tips": tips}
@@ -198,7 +201,7 @@ def check_root_stays(rooted: list[Step], trajectory: Trajectory, *, is_same: boo
                     )
 
 
-def root_arguments(root: Any, adata: Any, trajectory: Trajectory, at: str) -> dict[str, Any]:
+def root_arguments(root: Any, adata: "AnnData", trajectory: Trajectory, at: str) -> dict[str, Any]:
     """What `Trajectory.rooted` is to be told, in terms that a file can hold."""
     if root is None:
         return {}
@@ -231,12 +234,12 @@ def root_arguments(root: Any, adata: Any, trajectory: Trajectory, at: str) -> di
 
 
 def _write(
-    adata: Any,
+    adata: "AnnData",
     key: str,
     trajectory: Trajectory,
     steps: list[Step],
     copy: bool,
-) -> Any:
+) -> "AnnData | None":
     keys, entry = keys_of(key), entry_of(adata, key)
     rooted = [given for call, given in steps if call == "rooted"]
     end = trajectory._end if rooted and "end" in rooted[0] else None
@@ -248,7 +251,7 @@ def _write(
     }
     from ...plotting.coloring import category_colors
 
-    kept = dict(without(entry, UNS.association, UNS.support))
+    kept = without(entry, UNS.association, UNS.support)
     results = Results(
         obs=obs,
         uns={key: kept | new, keys.branch_colors: category_colors(len(trajectory.branch_table_))},

@@ -1,7 +1,7 @@
 """New cells on the graph of a reference."""
 
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from ..._typing import Floats, Matrix
 from ...data.dask import is_dask, map_chunks
 from .._adata import Results, check_adata, in_memory, representation, write
 from .._keys import UNS, keys_of
-from .._stored import entry_of, find_key, in_units_of_data, stored_model, trajectory_from, without
+from .._uns import entry_of, find_key, in_units_of_data, model_of, trajectory_from, without
 from ._fit import check_free
 from ._order import order_columns
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 # Coordinates of a PCA that agree to this part of their size are of that PCA.
 SAME = 1e-3
@@ -21,14 +24,14 @@ SAME = 1e-3
 
 @documented(CELLS)
 def place(
-    adata: Any,
-    reference: Any,
+    adata: "AnnData",
+    reference: "AnnData",
     *,
     key: str | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
     copy: bool = False,
-) -> Any:
+) -> "AnnData | None":
     """Place new cells on the graph that was learned from a reference.
 
     The graph, its root and its branches stay as they are. Each cell is placed by itself.
@@ -80,7 +83,7 @@ def place(
     check_free(adata, key)
     entry, keys = entry_of(reference, key), keys_of(key)
     X = new_rows(adata, reference, entry, use_rep, layer)
-    model = stored_model(reference, key)
+    model = model_of(reference, key)
     embedding = in_units_of_data(model, np.asarray(in_memory(model.transform(X))))
     trajectory = trajectory_from(entry, embedding, adata.obs_names)
     columns = order_columns(
@@ -97,7 +100,7 @@ def place(
         obs=columns,
         obsm={keys.embedding: embedding},
         # Nothing is shared with the reference, which may change.
-        uns={key: deepcopy(dict(without(entry, UNS.association, UNS.support))) | tables, **colors},
+        uns={key: deepcopy(without(entry, UNS.association, UNS.support)) | tables, **colors},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
     )
@@ -105,7 +108,11 @@ def place(
 
 
 def new_rows(
-    adata: Any, reference: Any, entry: dict[str, Any], use_rep: str | None, layer: str | None
+    adata: "AnnData",
+    reference: "AnnData",
+    entry: dict[str, Any],
+    use_rep: str | None,
+    layer: str | None,
 ) -> Matrix:
     """New cells in the space that the reference was learned from."""
     learned_from = entry[UNS.use_rep]
@@ -122,7 +129,7 @@ def new_rows(
     )
 
 
-def genes_of(adata: Any, reference: Any, layer: str | None) -> Matrix:
+def genes_of(adata: "AnnData", reference: "AnnData", layer: str | None) -> Matrix:
     """Values of the reference's genes in new cells, in the reference's order."""
     names = reference.var_names
     missing = [name for name in names if name not in adata.var_names]
@@ -147,7 +154,7 @@ def projected(values: Matrix, axes: Floats, offset: Floats | float) -> Any:
     return np.asarray(values @ axes) - offset
 
 
-def loadings(reference: Any) -> tuple[Floats, Floats]:
+def loadings(reference: "AnnData") -> tuple[Floats, Floats]:
     """Axes of the reference's PCA, and what to take off after the projection to them."""
     coordinates = np.asarray(in_memory(reference.obsm["X_pca"]), dtype=np.float64)
     axes = np.asarray(in_memory(reference.varm["PCs"]), dtype=np.float64)[:, : coordinates.shape[1]]

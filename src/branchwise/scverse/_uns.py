@@ -1,8 +1,7 @@
 """Between `uns` and objects: what h5ad and zarr can hold, and what is made of it again."""
 
-from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +15,9 @@ from ..trajectory.bootstrap import Support
 from ..trajectory.geometry import data_scale
 from ._adata import column_of, in_memory
 from ._keys import PLACED, UNS, keys_of
+
+if TYPE_CHECKING:
+    from anndata import AnnData
 
 METHODS = ("ddrtree", "drtree", "spl")
 
@@ -31,7 +33,7 @@ def storable(value: Any) -> Any:
 
     Examples
     --------
-    >>> from branchwise.scverse._stored import storable
+    >>> from branchwise.scverse._uns import storable
     >>> storable({"lam": None, "gamma": 10.0, "kernel": min})
     {'lam': 'None', 'gamma': 10.0, 'kernel': '<built-in function min>'}
     """
@@ -61,7 +63,7 @@ def restored(value: Any) -> Any:
     Examples
     --------
     >>> import numpy as np
-    >>> from branchwise.scverse._stored import restored
+    >>> from branchwise.scverse._uns import restored
     >>> restored({"lam": "None", "gamma": np.float64(10.0)})
     {'lam': None, 'gamma': 10.0}
     """
@@ -79,12 +81,12 @@ def is_fit(entry: Any) -> bool:
     return isinstance(entry, dict) and entry.get(UNS.method) in METHODS and UNS.centers in entry
 
 
-def present_keys(adata: Any) -> list[str]:
+def present_keys(adata: "AnnData") -> list[str]:
     """Names of all our analyses."""
     return [name for name, entry in adata.uns.items() if is_fit(entry)]
 
 
-def find_key(adata: Any, key: str | None) -> str:
+def find_key(adata: "AnnData", key: str | None) -> str:
     """The analysis that is meant: the one that is named, or the only one."""
     present = present_keys(adata)
     calls = "branchwise.tl.ddrtree(adata), drtree or spl"
@@ -102,13 +104,13 @@ def find_key(adata: Any, key: str | None) -> str:
     return key
 
 
-def entry_of(adata: Any, key: str) -> dict[str, Any]:
+def entry_of(adata: "AnnData", key: str) -> dict[str, Any]:
     """What ``uns`` holds of an analysis, read if the object was read lazily."""
     entry: dict[str, Any] = in_memory(adata.uns[key])
     return entry
 
 
-def cells(adata: Any, key: str) -> Any:
+def embedding_of(adata: "AnnData", key: str) -> Any:
     """Where the cells lie in the learned space."""
     name = keys_of(key).embedding
     if name not in adata.obsm:
@@ -124,7 +126,7 @@ def in_units_of_data(model: Any, embedding: Any) -> Any:
     return (embedding.astype(np.float64) * data_scale(model)).astype(embedding.dtype)
 
 
-def stored_model(adata: Any, key: str) -> Any:
+def model_of(adata: "AnnData", key: str) -> Any:
     """The fitted estimator."""
     entry = entry_of(adata, key)
     again = f"call branchwise.tl.{entry[UNS.method]} again"
@@ -136,19 +138,19 @@ def stored_model(adata: Any, key: str) -> Any:
         raise ValueError(f"adata.uns[{key!r}][{UNS.model!r}] {error}; {again}.") from error
 
 
-def learned_trajectory(adata: Any, key: str) -> Trajectory:
+def learned_trajectory(adata: "AnnData", key: str) -> Trajectory:
     """The cells on the graph as it was learned, with the root that comes first."""
     return trajectory_from(
-        entry_of(adata, key), cells(adata, key), adata.obs_names, as_learned=True
+        entry_of(adata, key), embedding_of(adata, key), adata.obs_names, as_learned=True
     )
 
 
-def stored_trajectory(adata: Any, key: str) -> Trajectory:
+def trajectory_of(adata: "AnnData", key: str) -> Trajectory:
     """The cells on the graph as `tl.branches` and `tl.pseudotime` left it.
 
     Nothing is fitted or searched for: cells that were left out since are not missed.
     """
-    return trajectory_from(entry_of(adata, key), cells(adata, key), adata.obs_names)
+    return trajectory_from(entry_of(adata, key), embedding_of(adata, key), adata.obs_names)
 
 
 def trajectory_from(
@@ -169,7 +171,7 @@ def trajectory_from(
     return trajectory.rooted(node=[int(node) for node in left[PLACED.roots]], end=end)
 
 
-def stored_support(adata: Any, key: str) -> Support | None:
+def support_of(adata: "AnnData", key: str) -> Support | None:
     """What `tl.bootstrap` has found, if it was called."""
     entry, keys = entry_of(adata, key).get(UNS.support), keys_of(key)
     if entry is None:
@@ -183,7 +185,7 @@ def stored_support(adata: Any, key: str) -> Support | None:
     }
     obs = in_memory(adata.obs)
     times = {name: obs[column] for name, column in columns.items()}
-    time = stored_trajectory(adata, key).pseudotime_
+    time = trajectory_of(adata, key).pseudotime_
     return Support(
         branches_=entry["branches"],
         milestones_=entry["milestones"],
@@ -197,7 +199,7 @@ def stored_support(adata: Any, key: str) -> Support | None:
     )
 
 
-def stored_steps(entry: dict[str, Any]) -> list[Step]:
+def steps_of(entry: dict[str, Any]) -> list[Step]:
     """Calls of methods of `Trajectory` that led from the learned graph to the stored one."""
     numbered = entry.get(UNS.trajectory, {}).get(PLACED.steps, {})
     steps = [restored(numbered[number]) for number in sorted(numbered)]
@@ -211,7 +213,7 @@ def numbered_steps(steps: list[Step]) -> dict[str, Any]:
     return {str(k): {"call": call, **storable(given)} for k, (call, given) in enumerate(steps)}
 
 
-def follow(adata: Any, trajectory: Trajectory, steps: Any) -> Trajectory:
+def follow(adata: "AnnData", trajectory: Trajectory, steps: Any) -> Trajectory:
     """What the steps make of a trajectory."""
     for call, given in steps:
         if call == "rooted" and "labels" in given:
@@ -231,6 +233,6 @@ def trajectory_entry(trajectory: Trajectory, steps: list[Step], end: int | None)
     return entry if end is None else {**entry, PLACED.end: end}
 
 
-def without(entry: dict[str, Any], *names: str) -> Iterator[tuple[str, Any]]:
-    """Items of an entry but for some."""
-    return ((name, value) for name, value in entry.items() if name not in names)
+def without(entry: dict[str, Any], *names: str) -> dict[str, Any]:
+    """An entry but for some of its items."""
+    return {name: value for name, value in entry.items() if name not in names}
