@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 
 from branchwise.data.dask import ChunkError
 from branchwise.data.landmarks import Leaders, choose_landmarks, joined, race, rounds, uniform
-from branchwise.data.row_order import canonical_keys, extremes, shift_and_range
+from branchwise.data.moments import extremes
+from branchwise.data.row_order import canonical_keys, shift_and_range
 
 da = pytest.importorskip("dask.array")
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from branchwise.data.centering import CentredRows
+from branchwise.data.moments import merge_moments
 from branchwise.solvers.ddrtree import Points, Saved, Step, alternate, ddrtree
 from branchwise.solvers.ddrtree_dask import (
     ChunkedPoints,
     ChunkedRows,
     chunk_moments,
-    merge_moments,
     spread_of_points,
     start_points,
 )
@@ -73,8 +73,8 @@ def test_moments_can_be_merged_in_any_grouping():
     left = merge_moments(merge_moments(merge_moments(*parts[:2]), parts[2]), parts[3])
     right = merge_moments(parts[0], merge_moments(parts[1], merge_moments(*parts[2:])))
     assert left.n_rows == right.n_rows == 90
-    np.testing.assert_allclose(left.gram, right.gram, rtol=1e-12)
-    np.testing.assert_allclose(left.gram, Y.T @ Y, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(left.products, right.products, rtol=1e-12)
+    np.testing.assert_allclose(left.products, Y.T @ Y, rtol=0, atol=1e-11)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "bool", "float16", "float32"])

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 from .._typing import Floats, Ints, Matrix
 from .checks import check_count
 from .dask import as_chunks, check_n_rows, check_rows, is_dask, reduce_chunks, starts
-from .row_order import canonical_keys, extremes, shift_and_range
+from .moments import extremes
+from .row_order import canonical_keys, shift_and_range
 
 Sums = TypeVar("Sums")
 

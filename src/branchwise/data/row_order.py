@@ -8,6 +8,7 @@ from scipy import sparse
 from .._parallel import ordered
 from .._typing import Floats, Ints, Matrix
 from .centering import MAX_BLOCK
+from .moments import extremes
 
 
 def unit_free(X: Floats) -> Floats:
@@ -27,23 +28,6 @@ def unit_free(X: Floats) -> Floats:
     """
     shift, size = shift_and_range(*extremes(X))
     return np.round((X - shift) / size, 9)
-
-
-def extremes(X: Matrix) -> tuple[Floats, Floats]:
-    """The least and the largest value of each column, with the zeros of a sparse matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.data.row_order import extremes
-    >>> extremes(np.array([[1.0, 5.0], [3.0, 4.0]]))
-    (array([1., 4.]), array([3., 5.]))
-    """
-    low, high = (
-        np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme, dtype=np.float64)
-        for extreme in (X.min(axis=0), X.max(axis=0))
-    )
-    return low.ravel(), high.ravel()
 
 
 def shift_and_range(low: Floats, high: Floats) -> tuple[Floats, float]:

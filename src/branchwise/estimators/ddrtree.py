@@ -15,7 +15,8 @@ from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import check_fixed_graph, check_init, resolve_n_centers
 from ..data.dask import is_dask
-from ..data.row_order import canonical_keys, extremes, shift_and_range
+from ..data.moments import extremes
+from ..data.row_order import canonical_keys, shift_and_range
 from ..solvers.assignments import assign
 from ..solvers.convergence import Callback
 from ..solvers.ddrtree import ddrtree, working_bytes

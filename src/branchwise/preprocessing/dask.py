@@ -16,6 +16,7 @@ from .._compat import import_pandas
 from .._typing import Floats, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
 from ..data.dask import ChunkError, check_rows, dask_modules, first_cell, reduce_chunks, starts
+from ..data.moments import Moments, extremes, merge_moments
 from ..estimators._base import checked_chunks, float_type
 from ..linalg import column_signs, complete_basis, extend_basis, largest_eigenpairs
 from .columns import canonical, column_label
@@ -29,7 +30,6 @@ from .steps import (
     axes_with_variance,
     check_n_axes,
     dense_steps,
-    extremes,
     repeat_steps,
 )
 
@@ -137,10 +137,10 @@ def learn_steps(
     if pca is not None:
         check_n_axes(pca, X.shape)
     steps: dict[str, Any] = {"log1p": Logarithms()} if log1p else {}
-    moments = reduce_chunks(
+    learned = reduce_chunks(
         X,
         chunk_moments,
-        merge_moments,
+        merge_in_units,
         steps=steps,
         with_products=pca is not None and X.shape[1] <= MAX_COVARIANCES,
         wants_sparse=is_sparse(X),
@@ -148,19 +148,22 @@ def learn_steps(
         n_features=X.shape[1],
         names=names,
     )
-    check_not_huge(X, moments.size, "X")
+    check_not_huge(X, learned.size, "X")
     if standardize:
         # A copy: the steps before it may still be on their way to the workers.
-        scales = moments.scales()._replace(is_centred=not is_sparse(X))
+        scales = learned.scales()._replace(is_centred=not is_sparse(X))
         steps = {**steps, "standardize": scales}
     if pca is not None:
-        steps = {**steps, "pca": axes(X, steps, moments, pca, random_state)}
+        steps = {**steps, "pca": axes(X, steps, learned, pca, random_state)}
     return steps
 
 
-def axes(X: Any, steps: dict[str, Any], moments: "Moments", pca: int, random_state: Any) -> Axes:
+def axes(
+    X: Any, steps: dict[str, Any], learned: "MomentsInUnits", pca: int, random_state: Any
+) -> Axes:
     """Principal axes of what the steps make of X."""
-    mean, unit = moments.mean * moments.unit, moments.unit
+    moments, unit = learned.moments, learned.unit
+    mean = moments.mean * unit
     size = float(unit.max())
     if "standardize" in steps:
         scales = steps["standardize"]
@@ -198,30 +201,29 @@ def axes(X: Any, steps: dict[str, Any], moments: "Moments", pca: int, random_sta
     return Axes(mean, np.ascontiguousarray(W.T), ratio)
 
 
-class Moments(NamedTuple):
+class MomentsInUnits(NamedTuple):
     """What a pass learns of the features, each in a unit of its own: a power of two.
 
     No square overflows or vanishes in these units, and a change of unit is exact.
     """
 
-    n: int
     size: float  # of the largest value, as it was given
-    low: Floats
-    high: Floats
     unit: Floats
-    mean: Floats
-    products: Floats  # of centred features, summed: (D,) with themselves, or (D, D)
-
-    def squares(self) -> Floats:
-        """Sums of squares of the centred features, in squares of their units."""
-        return self.products.diagonal() if self.products.ndim == 2 else self.products
+    moments: Moments
 
     def scales(self) -> Scales:
         """Means and standard deviations, by the rule of `Scales.fit` for constants."""
-        sd = np.sqrt(self.squares() / self.n)
-        largest = np.maximum(-self.low, self.high) / self.unit
-        is_constant = (self.low == self.high) | (sd <= CONSTANT_RTOL * largest)
-        return Scales(self.mean * self.unit, np.where(is_constant, 0.0, sd * self.unit))
+        n_rows, mean, _, low, high, _ = self.moments
+        sd = np.sqrt(self.moments.squares() / n_rows)
+        is_constant = (low == high) | (sd <= CONSTANT_RTOL * np.maximum(-low, high))
+        return Scales(mean * self.unit, np.where(is_constant, 0.0, sd * self.unit))
+
+
+def merge_in_units(a: MomentsInUnits, b: MomentsInUnits) -> MomentsInUnits:
+    """The same of two sets of rows together, in the larger unit of each feature."""
+    unit = np.maximum(a.unit, b.unit)
+    moments = merge_moments(a.moments.times(a.unit / unit), b.moments.times(b.unit / unit))
+    return MomentsInUnits(max(a.size, b.size), unit, moments)
 
 
 def chunk_moments(
@@ -234,7 +236,7 @@ def chunk_moments(
     starts: list[int],
     n_features: int,
     names: Any,
-) -> Moments:
+) -> MomentsInUnits:
     """The moments of a chunk, whose values are checked before anything else is done."""
     rows = as_table(rows, index, wants_sparse)
     check_rows(rows, index, starts[index], n_features)
@@ -245,10 +247,10 @@ def chunk_moments(
         block_moments(after_steps(steps, rows[block]), size, with_products)
         for block in blocks_of(rows)
     )
-    return reduce(merge_moments, parts)
+    return reduce(merge_in_units, parts)
 
 
-def block_moments(X: Matrix, size: float, with_products: bool) -> Moments:
+def block_moments(X: Matrix, size: float, with_products: bool) -> MomentsInUnits:
     """Moments of some rows, centred before they are squared."""
     low, high = extremes(X)
     unit = np.ldexp(1.0, np.frexp(np.maximum(-low, high))[1] - 1)
@@ -261,7 +263,8 @@ def block_moments(X: Matrix, size: float, with_products: bool) -> Moments:
         mean = X.mean(axis=0)
         X -= mean
         products = X.T @ X if with_products else np.einsum("ij,ij->j", X, X)
-    return Moments(X.shape[0], size, low, high, unit, mean, products)
+    moments = Moments(X.shape[0], mean, products, low / unit, high / unit)
+    return MomentsInUnits(size, unit, moments)
 
 
 def sparse_products(X: Any, mean: Floats, with_products: bool) -> Floats:
@@ -277,30 +280,6 @@ def sparse_products(X: Any, mean: Floats, with_products: bool) -> Floats:
         Y = X.toarray() - mean
         return Y.T @ Y
     return np.asarray((X.T @ X).toarray() - n_rows * np.outer(mean, mean))
-
-
-def merge_moments(a: Moments, b: Moments) -> Moments:
-    """Moments of two sets of rows together (Chan, Golub and LeVeque)."""
-    n, unit = a.n + b.n, np.maximum(a.unit, b.unit)
-    (mean, products), (other_mean, other_products) = in_units(a, unit), in_units(b, unit)
-    step = other_mean - mean
-    between = np.outer(step, step) if products.ndim == 2 else step**2
-    return Moments(
-        n,
-        max(a.size, b.size),
-        np.minimum(a.low, b.low),
-        np.maximum(a.high, b.high),
-        unit,
-        mean + step * (b.n / n),
-        products + other_products + between * (a.n * b.n / n),
-    )
-
-
-def in_units(moments: Moments, unit: Floats) -> tuple[Floats, Floats]:
-    """Mean and products in other units."""
-    ratio = moments.unit / unit
-    of_products = np.outer(ratio, ratio) if moments.products.ndim == 2 else ratio**2
-    return moments.mean * ratio, moments.products * of_products
 
 
 def chunk_products(

@@ -13,6 +13,7 @@ from .._messages import listed
 from .._typing import Floats, Ints, Matrix
 from ..data.centering import CentredRows
 from ..data.checks import check_finite
+from ..data.moments import extremes
 from ..linalg import column_signs, complete_basis, largest_eigenpairs
 from ..solvers.pca import RANK_RTOL, principal_axes
 from .columns import N_NAMED, column_label, missing_counts
@@ -200,23 +201,6 @@ class Axes(NamedTuple):
         if sparse.issparse(X):
             return np.asarray(X @ W - self.mean @ W)
         return centred_product(X, self.mean, W)
-
-
-def extremes(X: Matrix) -> tuple[Floats, Floats]:
-    """The smallest and the largest value of each feature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.preprocessing.steps import extremes
-    >>> extremes(np.array([[1.0, 5.0], [2.0, 4.0]]))
-    (array([1., 4.]), array([2., 5.]))
-    """
-    low, high = (
-        np.asarray(extreme.toarray() if sparse.issparse(extreme) else extreme).ravel()
-        for extreme in (X.min(axis=0), X.max(axis=0))
-    )
-    return low, high
 
 
 def check_n_axes(n_components: int, shape: tuple[int, int]) -> None:

@@ -15,7 +15,8 @@ from .. import _kdtree as kdtree
 from .._typing import Floats, Ints, Matrix
 from ..data.centering import CentredRows
 from ..data.dask import check_n_rows, check_rows, map_chunks, pass_over, reduce_chunks, starts
-from ..data.row_order import canonical_keys, extremes
+from ..data.moments import Moments, extremes, merge_moments
+from ..data.row_order import canonical_keys
 from .assignments import Assignments
 from .ddrtree import Points, Step
 from .initialization import (
@@ -31,22 +32,6 @@ from .initialization import (
 )
 
 
-@dataclass
-class Moments:
-    """Number, mean and products about it of some rows, and the extremes of the columns.
-
-    The rest is what rounding has taken from the mean: where this is large, differences between
-    chunks have few digits without.
-    """
-
-    n_rows: int
-    mean: Floats
-    rest: Floats
-    gram: Floats
-    low: Floats
-    high: Floats
-
-
 def chunk_moments(rows: Matrix, *, index: int, starts: list[int], n_features: int) -> Moments:
     """Moments of one chunk, whose values are looked through first."""
     check_rows(rows, index, starts[index], n_features)
@@ -54,33 +39,10 @@ def chunk_moments(rows: Matrix, *, index: int, starts: list[int], n_features: in
     # Values too large for their squares are refused when the largest of all chunks is known.
     with np.errstate(over="ignore", invalid="ignore"):
         Y = CentredRows(as_floats(rows), is_part=True)
-        rest = np.zeros_like(Y.mean)
+        lost = np.zeros_like(Y.mean)
         if not Y.is_sparse:
-            rest = Y.weigh(np.full((Y.n_rows, 1), 1 / Y.n_rows))[0]
-        return Moments(Y.n_rows, Y.mean, rest, Y.gram(), low, high)
-
-
-def merge_moments(a: Moments, b: Moments) -> Moments:
-    """Moments of both; differences of means are taken first, so that large means cost no digits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.solvers.ddrtree_dask import chunk_moments, merge_moments
-    >>> X = np.array([[1.0], [2.0], [6.0]])
-    >>> a, b = (chunk_moments(x, index=0, starts=[0], n_features=1) for x in (X[:1], X[1:]))
-    >>> both = merge_moments(a, b)
-    >>> both.mean, both.gram  # (1 - 3)² + (2 - 3)² + (6 - 3)²
-    (array([3.]), array([[14.]]))
-    """
-    n_rows = a.n_rows + b.n_rows
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = b.mean - a.mean + (b.rest - a.rest)
-        gram = a.gram + b.gram + (a.n_rows / n_rows * b.n_rows) * np.outer(apart, apart)
-        shift = a.rest + apart * (b.n_rows / n_rows)
-        mean = a.mean + shift
-        rest = shift - (mean - a.mean)
-    return Moments(n_rows, mean, rest, gram, np.minimum(a.low, b.low), np.maximum(a.high, b.high))
+            lost = Y.weigh(np.full((Y.n_rows, 1), 1 / Y.n_rows))[0]
+        return Moments(Y.n_rows, Y.mean, Y.gram(), low, high, lost)
 
 
 class ChunkedRows:
@@ -106,8 +68,8 @@ class ChunkedRows:
         )
         check_n_rows(X, moments.n_rows)
         self.mean, self.low, self.high = moments.mean, moments.low, moments.high
-        self._gram = moments.gram
-        self.energy = float(np.trace(moments.gram))
+        self._gram = moments.products
+        self.energy = float(np.trace(moments.products))
 
     def gram(self) -> Floats:
         """YᵀY."""
