@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from branchwise.solvers.ddrtree import objective
+
 
 def ddrtree_objective(
     Y: np.ndarray,
@@ -36,5 +38,5 @@ def ddrtree_objective(
     R = np.exp(log_R)
     reconstruction = np.sum((Y - Z @ W.T) ** 2)
     tree = np.sum((C[edges[:, 0]] - C[edges[:, 1]]) ** 2)
-    clusters = np.sum(R * squared) + sigma * np.sum(R * log_R)
-    return float(reconstruction + lam * tree + gamma * clusters)
+    quadratic = reconstruction + lam * tree + gamma * np.sum(R * squared)
+    return float(objective(quadratic, np.sum(R * log_R), lam=lam, gamma=gamma, sigma=sigma))

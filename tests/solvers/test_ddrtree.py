@@ -11,7 +11,15 @@ from branchwise.data.centering import CentredRows
 from branchwise.graph import euclidean_spanning_tree, laplacian
 from branchwise.solvers import assignments
 from branchwise.solvers.assignments import assign, update_assignments
-from branchwise.solvers.ddrtree import Axes, centre_solver, ddrtree, update_centers
+from branchwise.solvers.ddrtree import (
+    Axes,
+    Points,
+    Step,
+    centre_solver,
+    ddrtree,
+    objective,
+    update_centers,
+)
 from branchwise.solvers.drtree import drtree
 from branchwise.solvers.pca import principal_axes
 
@@ -112,6 +120,34 @@ def test_history_is_the_objective_at_the_last_iterates():
     L = oracles.dense_laplacian(result.edges, 15)
     expected = oracles.ddrtree_objective(dense, result.W, result.Z, result.C, L, R, 6.0, 10.0, 0.1)
     assert result.history[-1] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("sigma", [0.0, 0.1])
+def test_the_objective_of_an_update_is_the_formula_at_its_w_z_and_c(sigma):
+    dense, Y, W, C = problem(60, 5, 15)
+    edges, R = oracles.kruskal(C), update_assignments(Y, Y.project(W), C, sigma)
+    axes, A, centres, captured = update_centers(Y.apply_gram, Axes(W, None), C, R, edges, 6.0, 10.0)
+    W_new, points = axes.block[:, :2], Points(Y, Y.project(W), 10.0, sigma)
+    points.assign(C)
+    points.move([Step(C, W_new, A)])
+    found = objective(
+        Y.energy - captured, R.negative_entropy, 3.0, lam=6.0, gamma=10.0, sigma=sigma
+    )
+    assign_all = (
+        oracles.soft_assignments if sigma else lambda Z, C, _: oracles.hard_assignments(Z, C)
+    )
+    expected = oracles.ddrtree_objective(
+        dense,
+        W_new,
+        points.Z,
+        centres,
+        oracles.dense_laplacian(edges, 15),
+        assign_all(Y.project(W), C, sigma),
+        6.0,
+        10.0,
+        sigma,
+    )
+    assert found == pytest.approx(expected + 6.0 * 3.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("n_centers", [1, 7, 90])

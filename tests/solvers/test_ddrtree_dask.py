@@ -8,7 +8,7 @@ from scipy import sparse
 
 from branchwise.data.centering import CentredRows
 from branchwise.data.moments import merge_moments
-from branchwise.solvers.ddrtree import Points, Saved, Step, alternate, ddrtree
+from branchwise.solvers.ddrtree import Points, Saved, Step, ddrtree, solve
 from branchwise.solvers.ddrtree_dask import (
     ChunkedPoints,
     ChunkedRows,
@@ -105,7 +105,7 @@ def test_sums_of_the_assignments_are_those_of_the_formula(cuts, sigma):
 @given(cuts, st.sampled_from([0.0, 0.3]))
 def test_iterations_on_chunks_are_those_of_the_paper(cuts, sigma):
     points = chunked_points(cuts, sigma)
-    found = alternate(
+    found = solve(
         points,
         W,
         C,
@@ -137,7 +137,7 @@ def C_of_oracle():
 
 
 def run(points, start=C, *, max_iter, sigma, saved=None, save=None):
-    return alternate(
+    return solve(
         points,
         W,
         start,

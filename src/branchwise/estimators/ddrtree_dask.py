@@ -14,7 +14,7 @@ from ..data.checks import check_n_components, check_not_huge, check_size
 from ..data.dask import computed, dask_modules, map_chunks
 from ..data.row_order import shift_and_range
 from ..solvers.assignments import MAX_DENSE
-from ..solvers.ddrtree import alternate
+from ..solvers.ddrtree import solve
 from ..solvers.ddrtree_dask import ChunkedPoints, ChunkedRows, spread_of_points, start_points
 from ..structures import as_structure
 from ._base import checked_chunks, float_type
@@ -66,7 +66,7 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
         points = ChunkedPoints(Y, placed, float(model.gamma), sigma)
         placed = None  # the workers need not hold the first ones to the end
         result = model._run(
-            lambda report: alternate(
+            lambda report: solve(
                 points,
                 W,
                 C,

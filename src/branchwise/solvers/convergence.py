@@ -26,45 +26,76 @@ Callback = Callable[[Progress], None]
 class Monitor:
     """Objective history, stopping rule and clock of an alternating minimisation.
 
-    The objective contains an entropy and may cross zero: its change is measured against
-    `scale`, the energy ‖Y‖² of the centred data, never against itself.
+    A solver runs ``while not monitor.is_over`` and ends each iteration with ``monitor.note``.
+
+    Parameters
+    ----------
+    scale : float
+        What a change of the objective is measured against: the energy ‖Y‖² of the centred data.
+        The objective itself contains an entropy and may cross zero.
+    tol, max_iter
+        The end: a relative change of at most `tol`, unless that is 0, or so many iterations.
+    callback : callable or None
+        Called after every iteration, with a `Progress`.
+    record : callable or None
+        Called before that with whatever the solver notes beside the objective, and the history.
+
+    Examples
+    --------
+    >>> from branchwise.solvers.convergence import Monitor
+    >>> monitor = Monitor(scale=100.0, tol=0.01, max_iter=50)
+    >>> value = 64.0
+    >>> while not monitor.is_over:
+    ...     value /= 2
+    ...     monitor.note(value)
+    >>> monitor.history, monitor.converged
+    ([32.0, 16.0, 8.0, 4.0, 2.0, 1.0], True)
     """
 
-    def __init__(self, *, scale: float, tol: float, max_iter: int, callback: Callback | None):
-        self.scale, self.tol, self.max_iter, self.callback = scale, tol, max_iter, callback
+    def __init__(
+        self,
+        *,
+        scale: float,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+        record: Callable[[Any, list[float]], None] | None = None,
+    ):
+        self.scale, self.tol, self.max_iter = scale, tol, max_iter
+        self.callback, self.record = callback, record
         self.history: list[float] = []
         self.change = float("inf")
-        self.converged = False
         self._start = time.perf_counter()
+
+    @property
+    def converged(self) -> bool:
+        """The stopping rule: whether the last iteration has changed the objective hardly at all."""
+        return bool(self.history) and 0 < self.tol >= self.change
 
     @property
     def is_over(self) -> bool:
         """Whether there is no iteration to come."""
         return self.converged or len(self.history) >= self.max_iter
 
-    def has_converged(self, objective: float) -> bool:
-        """Note the objective of a finished iteration; say whether it is the last."""
-        self.note(objective)
-        return self.converged
-
-    def resume(self, history: list[float]) -> None:
-        """Go on after these objectives."""
-        for objective in history:
-            self._compare(objective)
-
-    def _compare(self, objective: float) -> None:
-        if self.history:
-            self.change = abs(self.history[-1] - objective) / (self.scale or 1.0)
-        self.history.append(objective)
-        self.converged = self.tol > 0 and self.change <= self.tol
-
-    def note(self, objective: float) -> None:
-        """Note the objective of a finished iteration."""
-        self._compare(objective)
+    def note(self, objective: float, state: Any = None) -> None:
+        """Note the objective of a finished iteration, and where it has led."""
+        self._append(objective)
+        if self.record is not None:
+            self.record(state, self.history)
         if self.callback is not None:
             elapsed = time.perf_counter() - self._start
             n_done = len(self.history)
             self.callback(Progress(n_done, self.max_iter, objective, self.change, elapsed))
+
+    def resume(self, history: list[float]) -> None:
+        """Go on after these objectives."""
+        for objective in history:
+            self._append(objective)
+
+    def _append(self, objective: float) -> None:
+        if self.history:
+            self.change = abs(self.history[-1] - objective) / (self.scale or 1.0)
+        self.history.append(objective)
 
 
 class SolverResult(Protocol):

@@ -16,7 +16,7 @@ from .._typing import Floats, Ints
 from ..data.centering import CentredRows
 from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, Apply, block_cg, top_eigenvectors
-from ..structures import Tree, choose_graph, prepare
+from ..structures import Graph, Tree, choose_graph, prepare
 from .assignments import MAX_DENSE, Assignments, Rows, assign, entries_per_row, update_assignments
 from .convergence import Callback, Monitor, TreeResult
 
@@ -66,7 +66,7 @@ def ddrtree(
     max_iter, tol, callback
         See `Monitor`.
     saved, save
-        See `alternate`.
+        See `solve`.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def ddrtree(
     (19, True)
     """
     points = Points(Y, Y.project(W), gamma, sigma)
-    result = alternate(
+    result = solve(
         points,
         W,
         points.Z.copy() if C is None else C,
@@ -97,56 +97,83 @@ def ddrtree(
     return replace(result, Z=points.Z)
 
 
+class State(NamedTuple):
+    """What an iteration starts from, besides the points, and the step that led there."""
+
+    C: Floats
+    axes: "Axes"
+    graph: Graph | None = None
+    step: "Step | None" = None
+
+
 def alternate(
     points: "Points | ChunkedPoints",
-    W: Floats,
-    C: Floats,
+    state: State,
+    structure: Any,
+    monitor: Monitor,
     *,
     lam: float,
     gamma: float,
     sigma: float,
-    max_iter: int,
-    tol: float,
-    structure: Any,
-    callback: Callback | None,
-    saved: "Saved | None" = None,
-    save: "Callable[[Saved], None] | None" = None,
 ) -> TreeResult:
     """The iterations of Algorithm 2, for points wherever they are.
 
     They are told where to move and asked for sums over them, both small whatever their number.
-    After every iteration `save` is given what `saved` takes to go on from there; W and C are then
-    the start that the first iteration had.
     """
-    structure, graph, axes = prepare(structure, C), None, Axes(W, None)
-    monitor = Monitor(scale=points.energy, tol=tol, max_iter=max_iter, callback=callback)
-    steps: list[Step] = []
-    if saved is not None:
-        steps, axes = list(saved.steps), saved.axes
-        for step in steps:
-            graph = choose_graph(structure, step.C, graph)
-        points.move(steps)
-        C = saved.C
-        monitor.resume(saved.history)
+    C, axes, graph, _ = state
+    d = C.shape[1]
     while not monitor.is_over:
-        graph = choose_graph(structure, C, graph)
-        R = points.assign(C)
-        axes, A, C_new, captured = update_centers(
+        graph = choose_graph(structure, C, graph)  # S, and with it L
+        R = points.assign(C)  # and Γ
+        axes, A, C_next, captured = update_centers(
             points.apply_gram, axes, C, R, graph.edges, lam, gamma, graph.weights
         )
-        step = Step(C, axes.block[:, : W.shape[1]], A)
-        points.move([step])
-        C = C_new
-        entropy = gamma * sigma * R.negative_entropy
-        objective = points.energy - captured + entropy + lam * graph.penalty
-        if save is not None:
-            steps.append(step)
-            save(Saved(steps, axes, C, [*monitor.history, objective]))
-        monitor.note(objective)
+        step = Step(C, W=axes.block[:, :d], A=A)
+        points.move([step])  # Z
+        C = C_next
+        value = objective(
+            points.energy - captured,
+            R.negative_entropy,
+            graph.penalty,
+            lam=lam,
+            gamma=gamma,
+            sigma=sigma,
+        )
+        monitor.note(value, State(C, axes, graph, step))
     if graph is None or monitor.converged:
         graph = choose_graph(structure, C, graph)
-    W = axes.block[:, : W.shape[1]]
+    W = axes.block[:, :d]
     return TreeResult(W, None, C, graph, monitor.history, monitor.change, monitor.converged)
+
+
+def objective(
+    quadratic: float,
+    negative_entropy: float,
+    penalty: float = 0.0,
+    *,
+    lam: float,
+    gamma: float,
+    sigma: float,
+) -> float:
+    """What DDRTree minimises (`op:dimred-kmeans-relax-tree`), from the sums that it is made of.
+
+    Parameters
+    ----------
+    quadratic : float
+        ‖Y − ZWᵀ‖² + λ·Tr(CᵀLC) + γ·Σ r_ik‖z_i − c_k‖². Where W, Z and C are the best for S and R
+        that is ‖Y‖² − Tr(WᵀYᵀQYW), which the update knows without looking at the points again.
+    negative_entropy : float
+        Σ r_ik log r_ik.
+    penalty : float
+        That of the graph, see `branchwise.structures.Graph`.
+
+    Examples
+    --------
+    >>> from branchwise.solvers.ddrtree import objective
+    >>> objective(7.0, -2.0, lam=1.0, gamma=10.0, sigma=0.1)
+    5.0
+    """
+    return quadratic + gamma * sigma * negative_entropy + lam * penalty
 
 
 class Step(NamedTuple):
@@ -155,15 +182,6 @@ class Step(NamedTuple):
     C: Floats
     W: Floats
     A: Floats  # M⁻¹(RᵀY)W
-
-
-class Saved(NamedTuple):
-    """All that the next iteration starts from: the points follow from the data and the steps."""
-
-    steps: list[Step]
-    axes: "Axes"
-    C: Floats
-    history: list[float]
 
 
 class Points:
@@ -356,3 +374,67 @@ def centre_solver(
         return solve
     precondition = graph_solver(edges, weight * s, counts / gamma)
     return lambda B, guess, accuracy: block_cg(apply_M, B, precondition, guess=guess, rtol=accuracy)
+
+
+class Saved(NamedTuple):
+    """An unfinished run: all that the next iteration starts from, but for the data.
+
+    Where the points are follows from the data and the steps.
+    """
+
+    steps: list[Step]
+    axes: Axes
+    C: Floats
+    history: list[float]
+
+
+def solve(
+    points: "Points | ChunkedPoints",
+    W: Floats,
+    C: Floats,
+    *,
+    lam: float,
+    gamma: float,
+    sigma: float,
+    max_iter: int,
+    tol: float,
+    structure: Any,
+    callback: Callback | None = None,
+    saved: Saved | None = None,
+    save: Callable[[Saved], None] | None = None,
+) -> TreeResult:
+    """Algorithm 2 from its start, or from where an earlier run was.
+
+    After every iteration `save` is given what `saved` takes to go on from there; W and C are then
+    the start that the first iteration had.
+    """
+    structure, state = prepare(structure, C), State(C, Axes(W, None))
+    steps: list[Step] = []
+
+    def record(state: State, history: list[float]) -> None:
+        assert save is not None
+        assert state.step is not None
+        steps.append(state.step)
+        save(Saved(steps, state.axes, state.C, list(history)))
+
+    monitor = Monitor(
+        scale=points.energy,
+        tol=tol,
+        max_iter=max_iter,
+        callback=callback,
+        record=None if save is None else record,
+    )
+    if saved is not None:
+        steps.extend(saved.steps)
+        state = replay(saved, points, structure)
+        monitor.resume(saved.history)
+    return alternate(points, state, structure, monitor, lam=lam, gamma=gamma, sigma=sigma)
+
+
+def replay(saved: Saved, points: "Points | ChunkedPoints", structure: Any) -> State:
+    """Take points and structure through the steps of an earlier run, to where that was."""
+    graph = None
+    for step in saved.steps:
+        graph = choose_graph(structure, step.C, graph)
+    points.move(saved.steps)
+    return State(saved.C, saved.axes, graph)

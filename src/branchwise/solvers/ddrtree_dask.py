@@ -252,7 +252,7 @@ def start_points(
 
 
 def spread_of_points(placed: Any, C: Floats, n_points: int) -> tuple[float, float]:
-    """`branchwise.solvers.initialization.spread_around` for points on the workers, without their rows."""
+    """`branchwise.solvers.initialization.spread_around` for points on the workers."""
     sizes = reduce_chunks(placed, chunk_sizes, np.add, C=C)
     sums = reduce_chunks(placed, chunk_spread, merge_spread, C=C, sizes=sizes, n_points=n_points)
     return spread_per_point(sums, n_points)

@@ -58,14 +58,33 @@ def drtree(
     Z = Y.project(W) if start is None else start
     structure, graph = prepare(structure, Z), None
     monitor = Monitor(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
-    for _ in range(max_iter):
-        graph = choose_graph(structure, Z, graph)
+    while not monitor.is_over:
+        graph = choose_graph(structure, Z, graph)  # S, and with it L
         W, Z, captured = update_embedding(Y, W, d, graph.edges, lam, graph.weights)
-        if monitor.has_converged(Y.energy - captured + lam * graph.penalty):
-            break
+        monitor.note(objective(Y.energy - captured, graph.penalty, lam=lam))
     if graph is None or monitor.converged:
         graph = choose_graph(structure, Z, graph)
     return TreeResult(W[:, :d], Z, Z, graph, monitor.history, monitor.change, monitor.converged)
+
+
+def objective(quadratic: float, penalty: float = 0.0, *, lam: float) -> float:
+    """What DRTree minimises (`op:dimred-tree`), from the sums that it is made of.
+
+    Parameters
+    ----------
+    quadratic : float
+        ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ). Where W and Z are the best for S that is
+        ‖Y‖² − Tr(WᵀYᵀ(I + λL)⁻¹YW), which the update knows.
+    penalty : float
+        That of the graph, see `branchwise.structures.Graph`.
+
+    Examples
+    --------
+    >>> from branchwise.solvers.drtree import objective
+    >>> objective(7.0, 2.0, lam=0.5)
+    8.0
+    """
+    return quadratic + lam * penalty
 
 
 def update_embedding(

@@ -69,7 +69,7 @@ def simple_ppt(
     Returns
     -------
     C : array of shape (n_centers, n_features)
-    watch : Monitor
+    monitor : Monitor
         The record of the run.
 
     Examples
@@ -82,15 +82,14 @@ def simple_ppt(
     ((8, 3), True)
     """
     energy = float(np.vdot(Y, Y))
-    monitor = Monitor(scale=energy, tol=tol, max_iter=max_iter, callback=None)
-    for _ in range(max_iter):
+    monitor = Monitor(scale=energy, tol=tol, max_iter=max_iter)
+    while not monitor.is_over:
         edges = euclidean_spanning_tree(C)
         rows = assign(Y, kdtree.build(C), sigma)
         R = rows.matrix(len(C))
         C = update_centers(Y, C, R, edges, lam)
         # At these centres the quadratic terms are ‖Y‖² − Tr(CᵀRᵀY) in all.
-        if monitor.has_converged(energy - np.vdot(C, R.T @ Y) + sigma * rows.negative_entropy):
-            break
+        monitor.note(energy - np.vdot(C, R.T @ Y) + sigma * rows.negative_entropy)
     return C, monitor
 
 
