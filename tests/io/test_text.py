@@ -1,11 +1,13 @@
 """Text as people write it: what is read, and what is said of the rest."""
 
 import gzip
+import hashlib
+import sys
 
 import numpy as np
 import pytest
 
-from branchwise.io import InputError, read_table
+from branchwise.io import InputError, file_hash, read_table
 
 
 @pytest.fixture
@@ -243,3 +245,26 @@ def test_features_of_an_earlier_table_leave_the_rest_as_annotations(table_of):
     assert list(table.annotations.columns) == ["age", "crp"]
     with pytest.raises(InputError, match="lacks 1 of 2 features as columns of numbers: 'bmi'"):
         table_of(text, features=["x", "bmi"])
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz"])
+@pytest.mark.parametrize("n_rows", [3, 60_000])  # in one piece of the file, and in several
+def test_a_file_is_opened_once_and_hashed_on_the_way(name, n_rows, tmp_path):
+    path = tmp_path / name
+    separator = "\t" if ".tsv" in name else ","
+    lines = [separator.join(("id", "a", "b"))]
+    lines += [separator.join((f"s{k}", f"{k / 7}", "")) for k in range(n_rows)]
+    text = ("\n".join(lines) + "\n").encode()
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    opened = []
+
+    def watch(event, arguments):  # cannot be taken away, and so looks for this file only
+        if event == "open" and str(arguments[0]) == str(path):
+            opened.append(event)
+
+    sys.addaudithook(watch)
+    table = read_table(path)
+    assert len(opened) == 1
+    assert table.sha256 == hashlib.sha256(path.read_bytes()).hexdigest() == file_hash(path)
+    assert table.X.shape == (n_rows, 2)
+    assert read_table(path).X[-1, 0] == (n_rows - 1) / 7

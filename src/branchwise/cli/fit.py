@@ -190,7 +190,7 @@ def fit(
     console.stage("hash")
     # One machine would read for hours what many share.
     is_hashed = work is None and Path(options.input).exists()
-    digest = file_hash(options.input) if is_hashed else None
+    digest = (table.sha256 or file_hash(options.input)) if is_hashed else None
     started = datetime.now(UTC)
     with (
         ExitStack() as passes,

@@ -9,7 +9,7 @@ from typing import Any
 from ..data.table import Table, UnknownNameError
 from ..io import read_table
 from ..io.safety import check_path
-from ..io.tables import ANNDATA
+from ..io.tables import ANNDATA_ENDINGS
 from ..pipeline import Pipeline
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
@@ -94,7 +94,7 @@ def read_new(
 ) -> Table:
     """The new table, read as the first one was."""
     # Other formats have their columns by name only.
-    usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA) else {}
+    usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA_ENDINGS) else {}
     reading: dict[str, Any] = {
         "use_rep": options.use_rep or usual.get("use_rep"),
         "layer": options.layer or usual.get("layer"),

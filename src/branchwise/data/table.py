@@ -50,6 +50,8 @@ class Table:
         One row for each sample, in the order of X, indexed by `samples`; maybe no column.
     source : str
         Where the table was read from.
+    sha256 : str or None
+        Of the file, where it was taken while the table was read (CSV and its kin).
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Table:
     samples: list[str]
     annotations: Any
     source: str
+    sha256: str | None = None
 
 
 def pandas_for_tables() -> Any:
@@ -111,7 +114,7 @@ def make_table(
         known = [*features, *map(str, annotations.columns)]
         check_known(exclude, known, source)
         X, features, annotations = move_to_annotations(X, features, annotations, exclude)
-    check_samples(len(samples), source)
+    check_has_rows(len(samples), source)
     if not len(features):
         raise InputError(
             f"{source} has no numeric column left to learn from; "
@@ -123,7 +126,7 @@ def make_table(
     return Table(X, features, samples, annotations, source)
 
 
-def check_samples(n_samples: int, source: str) -> None:
+def check_has_rows(n_samples: int, source: str) -> None:
     """There is at least one row."""
     if n_samples == 0:
         raise InputError(f"{source} has no samples; it needs at least one row of values.")
@@ -471,10 +474,9 @@ def named_columns(table: Table, names: Sequence[str]) -> Any:
 
 def rows_of_table(table: Table, keep: Bools) -> Table:
     """Some rows of a table."""
-    return Table(
+    return replace(
+        table,
         X=table.X[keep],
-        features=table.features,
         samples=[name for name, kept in zip(table.samples, keep, strict=True) if kept],
         annotations=table.annotations.loc[keep],
-        source=table.source,
     )

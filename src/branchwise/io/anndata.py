@@ -11,7 +11,17 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
-from ..data.table import InputError, Table, check_indices, check_known, make_table, unique_names
+from ..data.table import (
+    InputError,
+    Table,
+    check_has_rows,
+    check_indices,
+    check_known,
+    check_matrix,
+    make_table,
+    unique_names,
+)
+from .lazy import lazy_array, row_sizes, stored_rows
 from .safety import check_hdf5, check_path, check_sizes, check_zarr
 
 
@@ -99,13 +109,18 @@ def opened(path: Path) -> Iterator[Any]:
 
 def _open_zarr(path: Path) -> Any:
     check_zarr(path)
-    zarr = import_extra("zarr", "reading .zarr", "anndata")
-    # Consolidated metadata are a second account of the arrays; zarr 2 does not use it unasked.
-    options = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
-    group = zarr.open_group(str(path), mode="r", **options)
+    group = open_group(path)
     check_sizes(group, path)
     check_sparse_groups(group, path)
     return group
+
+
+def open_group(path: Path) -> Any:
+    """A folder in zarr format, not looked through: workers open it again for every chunk."""
+    zarr = import_extra("zarr", "reading .zarr", "anndata")
+    # Consolidated metadata are a second account of the arrays; zarr 2 does not use it unasked.
+    options = {} if zarr.__version__.startswith("2.") else {"use_consolidated": False}
+    return zarr.open_group(str(path), mode="r", **options)
 
 
 def check_sparse_groups(root: Any, path: Path) -> None:
@@ -198,3 +213,85 @@ def find_part(
         others += [f"use_rep {key!r}" for key in sorted(root.get("obsm", ()))]
         raise InputError(f"{path} has no X; read {', '.join(others) or 'another file'} instead.")
     return "X", root["X"], names
+
+
+# Sparse rows count as if at least this part of their values were stored: some steps of a
+# preparation make a chunk dense.
+LEAST_STORED = 1 / 8
+
+# A stored value of a sparse matrix, and its column.
+SPARSE_BYTES = 16
+
+
+def lazy_anndata(
+    path: Path,
+    *,
+    id: str | None,
+    exclude: Sequence[str],
+    use_rep: str | None = None,
+    layer: str | None = None,
+) -> Table:
+    """X, a layer or a representation of an AnnData file, an array or sparse by rows."""
+    with opened(path) as root:
+        if not hasattr(root["obs"], "keys") or not hasattr(root["var"], "keys"):
+            raise InputError(
+                f"{path} is of a format before AnnData 0.7, which is not read lazily; write it "
+                "again with a newer AnnData."
+            )
+        read = import_extra("anndata", "reading AnnData", "anndata").io.read_elem
+        obs = read(root["obs"])
+        key, part, features = find_part(root, read, path, use_rep, layer)
+        check_has_rows(len(obs), str(path))
+        rows = lazy_part(path, key, part)
+    features = columns_of(use_rep, rows) if features is None else features
+    annotations = obs.set_axis([str(name) for name in obs.columns], axis=1)
+    return make_table(rows, features, obs.index, annotations, str(path), exclude=exclude, id=id)
+
+
+def lazy_part(path: Path, key: str, part: Any) -> Any:
+    """A matrix of an AnnData file as a Dask array."""
+    what = f"{key} in {path}"
+    if hasattr(part, "shape"):
+        check_matrix(part, what)
+        sizes = row_sizes(part.shape[0], 8 * part.shape[1], stored_rows(part))
+        return lazy_array(anndata_rows, path, (key,), sizes, part.shape[1])
+    kind = part.attrs.get("encoding-type", part.attrs.get("h5sparse_format", "data frame"))
+    if "csr" not in str(kind):
+        remedy = "convert it with .tocsr()" if "csc" in str(kind) else "store an array"
+        raise InputError(
+            f"{what} is a {kind}, whose rows are not stored one after the other, and is not read "
+            f"lazily; {remedy} and write the file again."
+        )
+    shape = part.attrs.get("shape", part.attrs.get("h5sparse_shape"))
+    n_rows, n_columns = (int(size) for size in shape)
+    entries = part["data"].shape[0] / max(n_rows, 1)
+    row_bytes = max(SPARSE_BYTES * entries, 8 * LEAST_STORED * n_columns)
+    sizes = row_sizes(n_rows, row_bytes, None)
+    return lazy_array(anndata_csr_rows, path, (key,), sizes, n_columns, is_sparse=True)
+
+
+def anndata_rows(path: Path, start: int, stop: int, key: str) -> Any:
+    """Some rows of an array in an AnnData file."""
+    if path.is_dir():
+        return open_group(path)[key][start:stop]
+    h5py = import_extra("h5py", "reading .h5ad", "anndata")
+    with h5py.File(path, "r") as file:
+        return file[key][start:stop]
+
+
+def anndata_csr_rows(path: Path, start: int, stop: int, key: str) -> Any:
+    """Some rows of a sparse matrix in an AnnData file."""
+    if path.is_dir():
+        return csr_rows(open_group(path)[key], start, stop)
+    h5py = import_extra("h5py", "reading .h5ad", "anndata")
+    with h5py.File(path, "r") as file:
+        return csr_rows(file[key], start, stop)
+
+
+def csr_rows(group: Any, start: int, stop: int) -> Any:
+    """Some rows of a sparse matrix of three stored arrays; its indices are checked later."""
+    pointers = np.asarray(group["indptr"][start : stop + 1])
+    first, last = int(pointers[0]), int(pointers[-1])
+    shape = group.attrs.get("shape", group.attrs.get("h5sparse_shape"))
+    parts = group["data"][first:last], group["indices"][first:last], pointers - first
+    return sparse.csr_array(parts, shape=(stop - start, int(shape[1])))

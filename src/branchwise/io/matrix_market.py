@@ -10,7 +10,7 @@ from scipy.io import mminfo, mmread
 from .._messages import listed
 from ..data.table import InputError, Table, make_table, unique_names
 from .safety import check_stored
-from .text import records
+from .text import opened
 
 # The shortest entry is "1 1" and a line end.
 BYTES_PER_ENTRY = 4
@@ -75,7 +75,8 @@ def sibling(path: Path, prefix: str, kind: str) -> Path | None:
 def read_names(path: Path) -> list[list[str]]:
     """The cells of a file without header."""
     try:
-        return [row for _, row in records(path, "\t")]
+        with opened(path) as text:
+            return [row for _, row in text.records("\t")]
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read ({error}); copy it again.") from error
 

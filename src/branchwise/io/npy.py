@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..data.table import InputError, Table, make_table, pandas_for_tables
+from ..data.table import (
+    InputError,
+    Table,
+    check_has_rows,
+    check_matrix,
+    make_table,
+    pandas_for_tables,
+)
+from .lazy import lazy_array, row_sizes
 from .safety import check_stored
 
 
@@ -23,6 +31,24 @@ def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     except (ValueError, OSError, EOFError) as error:
         raise unreadable(path, error) from error
     return make_table(np.array(X), None, None, None, str(path), exclude=exclude, id=id)
+
+
+def lazy_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+    """A two-dimensional array in a .npy file, mapped into memory by each task."""
+    try:
+        X = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise unreadable(path, error) from error
+    check_matrix(X, str(path))
+    check_has_rows(X.shape[0], str(path))
+    sizes = row_sizes(X.shape[0], 8 * X.shape[1], None)
+    rows = lazy_array(npy_rows, path, (), sizes, X.shape[1])
+    return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
+
+
+def npy_rows(path: Path, start: int, stop: int) -> Any:
+    """Some rows of a .npy file."""
+    return np.load(path, mmap_mode="r", allow_pickle=False)[start:stop]
 
 
 def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:

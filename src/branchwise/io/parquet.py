@@ -6,9 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._compat import import_extra
-from ..data.table import InputError, Table, check_unique, pandas_for_tables
-from .frames import table_from_frame
+from ..data.table import (
+    InputError,
+    Table,
+    check_has_rows,
+    check_unique,
+    make_table,
+    pandas_for_tables,
+)
+from .frames import ID_NAME, is_unnamed, sort_columns, table_from_frame
+from .lazy import lazy_array, most_rows
 
 # How Dask calls the index of a table that has none.
 NO_INDEX = "__null_dask_index__"
@@ -135,3 +145,65 @@ def readable(path: Path) -> Iterator[None]:
             f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
             "format: write it again."
         ) from error
+
+
+def lazy_parquet(
+    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
+) -> Table:
+    """Numbers of a Parquet file or folder in groups of rows; the other columns are in memory."""
+    arrow = import_extra("pyarrow", "reading Parquet", "cli")
+    types = arrow.types
+    with readable(path):
+        described = look_at(path)
+        names = described.names
+        is_number = [
+            types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+            for kind in (described.schema.field(field).type for field in described.fields)
+        ]
+        read_now = {*exclude, *([] if id is None else [id])}
+        if names and (is_unnamed(names[0]) or ID_NAME.fullmatch(names[0].lower())):
+            read_now.add(names[0])
+        read_now |= {name for name, number in zip(names, is_number, strict=True) if not number}
+        frame = read_frame(described, [name for name in names if name in read_now])
+        n_rows = sum(file.num_rows for file in described.metadata)
+        check_has_rows(n_rows, str(path))
+        if not frame.shape[1]:
+            pandas = pandas_for_tables()
+            frame = pandas.DataFrame(index=range(n_rows), columns=pandas.Index([], dtype=object))
+    found = sort_columns(
+        frame, names, str(path), id=id, exclude=exclude, features=features, typed=True
+    )
+    fields = dict(zip(names, described.fields, strict=True))
+    chosen = [fields[name] for name in found.features]
+    pieces, sizes = parquet_pieces(described, 8 * len(chosen))
+    rows = lazy_array(parquet_rows, path, (chosen,), sizes, len(chosen), pieces=pieces)
+    return make_table(rows, found.features, found.samples, found.annotations, str(path))
+
+
+def parquet_pieces(described: Any, row_bytes: int) -> tuple[list[Any], list[int]]:
+    """What each chunk consists of, (file, group) after (file, group), and its number of rows."""
+    limit = most_rows(sum(file.num_rows for file in described.metadata), row_bytes)
+    pieces: list[Any] = []
+    sizes: list[int] = []
+    for path, file in zip(described.paths, described.metadata, strict=True):
+        for group in range(file.num_row_groups):
+            n_rows = file.row_group(group).num_rows
+            if pieces and sizes[-1] + n_rows <= limit:
+                pieces[-1], sizes[-1] = (*pieces[-1], (path.name, group)), sizes[-1] + n_rows
+            elif n_rows:
+                pieces.append(((path.name, group),))
+                sizes.append(n_rows)
+    return pieces, sizes
+
+
+def parquet_rows(path: Path, start: int, stop: int, chosen: Sequence[str], groups: Any) -> Any:
+    """Groups of rows, (file, group) after (file, group), as numbers."""
+    arrow = import_extra("pyarrow", "reading Parquet", "cli")
+    parquet = import_extra("pyarrow.parquet", "reading Parquet", "cli")
+    parts = []
+    for name, group in groups:
+        with parquet.ParquetFile(path / name if path.is_dir() else path) as file:
+            part = file.read_row_group(group, columns=chosen)
+        numbers = [part[field].cast(arrow.float64(), safe=False).to_numpy() for field in chosen]
+        parts.append(np.column_stack(numbers))
+    return np.concatenate(parts)

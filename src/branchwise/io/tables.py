@@ -2,37 +2,49 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..data.table import InputError, Table, keep_features
-from .anndata import is_zarr, read_anndata_table
-from .lazy import LAZY
-from .matrix_market import read_matrix_market
-from .npy import read_npy, read_npz
-from .parquet import is_parquet_folder, read_parquet
 from .safety import check_path
-from .text import read_text_table
-from .zarr import is_zarr_array, read_zarr_array
 
-READERS: dict[str, Callable[..., Table]] = {
-    ".csv": read_text_table,
-    ".tsv": read_text_table,
-    ".txt": read_text_table,
-    ".csv.gz": read_text_table,
-    ".tsv.gz": read_text_table,
-    ".txt.gz": read_text_table,
-    ".parquet": read_parquet,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".mtx": read_matrix_market,
-    ".mtx.gz": read_matrix_market,
+
+class Format(NamedTuple):
+    """What reads a format, named so that a file needs only the module of its own format.
+
+    Readers take a path, and by name `id`, `exclude` and the further options; they return a Table
+    that went through `make_table`.
+    """
+
+    module: str
+    reader: str
+    lazy_reader: str | None = None
+    options: tuple[str, ...] = ()
+
+
+TEXT = Format("text", "read_text_table", options=("features",))
+
+PARQUET = Format("parquet", "read_parquet", "lazy_parquet", ("features",))
+
+MATRIX_MARKET = Format("matrix_market", "read_matrix_market")
+
+ZARR_ARRAY = Format("zarr", "read_zarr_array", "lazy_zarr_array")
+
+ANNDATA = Format("anndata", "read_anndata_table", "lazy_anndata", ("use_rep", "layer"))
+
+ANNDATA_ENDINGS = (".h5ad", ".zarr")
+
+# By the ending of a file's name; folders are known by what is in them.
+FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), TEXT),
+    ".parquet": PARQUET,
+    ".npy": Format("npy", "read_npy", "lazy_npy"),
+    ".npz": Format("npy", "read_npz"),
+    **dict.fromkeys((".mtx", ".mtx.gz"), MATRIX_MARKET),
+    **dict.fromkeys(ANNDATA_ENDINGS, ANNDATA),
 }
-
-# What has columns of several kinds; the others hold numbers only.
-FRAMES = (read_text_table, read_parquet)
-
-ANNDATA = (".h5ad", ".zarr")
 
 
 def read_table(
@@ -101,47 +113,56 @@ def read_table(
     """
     path = check_path(path)
     exclude = [exclude] if isinstance(exclude, str) else list(exclude)
-    reader = find_reader(path, use_rep, layer)
-    is_frame, is_anndata = reader in FRAMES, reader is read_anndata_table
-    if lazy:
-        if reader not in LAZY:
-            raise InputError(
-                f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
-                "or zarr, or read it into memory (without lazy; on the command line, without "
-                "--scheduler)."
-            )
-        reader = LAZY[reader]
-    if is_frame:
-        return reader(path, id=id, exclude=exclude, features=features)
-    if is_anndata:
-        table = reader(path, id=id, exclude=exclude, use_rep=use_rep, layer=layer)
-    else:
-        table = reader(path, id=id, exclude=exclude)
-    return table if features is None else keep_features(table, features)
+    given: dict[str, Any] = {"features": features, "use_rep": use_rep, "layer": layer}
+    found = find_format(path, use_rep, layer)
+    if lazy and found.lazy_reader is None:
+        raise InputError(
+            f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
+            "or zarr, or read it into memory (without lazy; on the command line, without "
+            "--scheduler)."
+        )
+    module = import_module(f".{found.module}", __package__)
+    reader = getattr(module, found.lazy_reader if lazy and found.lazy_reader else found.reader)
+    options = {name: given[name] for name in found.options}
+    table: Table = reader(path, id=id, exclude=exclude, **options)
+    if features is None or "features" in found.options:
+        return table
+    return keep_features(table, features)
 
 
-def find_reader(path: Path, use_rep: str | None, layer: str | None) -> Callable[..., Table]:
-    """What reads a file of this name."""
-    is_array = path.is_dir() and is_zarr_array(path)
-    if not is_array and (path.name.lower().endswith(ANNDATA) or is_zarr(path)):
-        return read_anndata_table
+def find_format(path: Path, use_rep: str | None = None, layer: str | None = None) -> Format:
+    """The format of a file by its name, or of a folder by its content."""
+    found = folder_format(path) if path.is_dir() else None
+    if found is None:
+        endings = (ending for ending in FORMATS if path.name.lower().endswith(ending))
+        found = FORMATS.get(next(endings, ""))
+    if found is ANNDATA:
+        return found
     for name, value in (("use_rep", use_rep), ("layer", layer)):
         if value is not None:
             raise InputError(
                 f"{name}={value!r} is for AnnData files (.h5ad, .zarr), but {path} is none; "
                 f"leave {name} out."
             )
-    if is_array:
-        return read_zarr_array
-    if path.is_dir():
-        return read_parquet if is_parquet_folder(path) else read_matrix_market
-    for suffix, reader in READERS.items():
-        if path.name.lower().endswith(suffix):
-            return reader
-    raise InputError(
-        f"the name of {path} tells no known format; it must end in "
-        f"{', '.join([*READERS, *ANNDATA])}, or be a folder of 10x Genomics or of Parquet files."
-    )
+    if found is None:
+        raise InputError(
+            f"the name of {path} tells no known format; it must end in "
+            f"{', '.join(FORMATS)}, or be a folder of 10x Genomics or of Parquet files."
+        )
+    return found
+
+
+def folder_format(path: Path) -> Format:
+    """The format of a folder; one that is not known by its content may be of 10x Genomics."""
+    from .anndata import is_zarr
+    from .parquet import is_parquet_folder
+    from .zarr import is_zarr_array
+
+    if is_zarr_array(path):
+        return ZARR_ARRAY
+    if path.name.lower().endswith(ANNDATA_ENDINGS) or is_zarr(path):
+        return ANNDATA
+    return PARQUET if is_parquet_folder(path) else MATRIX_MARKET
 
 
 def file_hash(path: str | os.PathLike[str]) -> str:

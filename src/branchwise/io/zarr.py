@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_extra
-from ..data.table import InputError, Table, check_matrix, make_table
+from ..data.table import InputError, Table, check_has_rows, check_matrix, make_table
+from .lazy import lazy_array, row_sizes, stored_rows
 from .safety import check_array, check_zarr, read_json
 
 
@@ -53,3 +54,18 @@ def read_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Ta
     except Exception as error:
         raise unreadable(path, error) from error
     return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+
+
+def lazy_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+    """A plain array in zarr format."""
+    array = open_array(path)
+    check_has_rows(array.shape[0], str(path))
+    sizes = row_sizes(array.shape[0], 8 * array.shape[1], stored_rows(array))
+    rows = lazy_array(zarr_rows, path, (), sizes, array.shape[1])
+    return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
+
+
+def zarr_rows(path: Path, start: int, stop: int) -> Any:
+    """Some rows of a plain array in zarr format, which was looked through when it was opened."""
+    zarr = import_extra("zarr", "reading .zarr", "anndata")
+    return zarr.open_array(str(path), mode="r")[start:stop]
