@@ -87,10 +87,10 @@ class Pipeline:
     @property
     def embedding(self) -> Floats:
         """The places of all samples of the table, also if the estimator learned from landmarks."""
-        fitted, samples = self.estimator.embedding_, self.trajectory._samples
-        if np.array_equal(samples.points, np.asarray(fitted, dtype=np.float64) * samples.scale):
+        fitted, view = self.estimator.embedding_, self.trajectory.view
+        if np.array_equal(view.points, np.asarray(fitted, dtype=np.float64) * view.scale):
             return np.asarray(fitted)
-        return samples.points / samples.scale
+        return view.points / view.scale
 
     def transform(self, data: Any) -> Any:
         """Place samples in the learned space.
@@ -478,8 +478,8 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
 
 def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
     """Warn if most of the samples where time starts have another label."""
-    part = path._parts[path.edges_[path.placement_.edge, 0]]
-    is_there = np.isin(part, path._parts[path._wanted])
+    part = path.view.parts[path.edges_[path.placement_.edge, 0]]
+    is_there = np.isin(part, path.view.parts[path.view.chosen_roots])
     time = np.where(is_there, path.pseudotime_, np.inf)
     # Of a rare label no more can be expected there than there are.
     n_with_label = int(np.sum(labels[is_there] == value))

@@ -34,7 +34,7 @@ def test_some_of_many_branches_get_colours_of_their_own():
     coloring = branch_coloring(path, rows)
     assert coloring.labels == tuple(path.branch_table_.index[rows])
     assert len(np.unique(branch_colors(path, rows), axis=0)) == 3
-    on_them = np.isin(path._branches.placed.edge, rows)
+    on_them = np.isin(path.view.branches.placed.edge, rows)
     assert np.array_equal(coloring.values >= 0, on_them)
 
 

@@ -34,7 +34,7 @@ def test_features_along_a_way(same_picture):
 
 def test_ring_in_units_of_the_features(same_picture):
     path = scenes.ring()
-    ax = plot_heatmap(path, path._samples.points, ["x", "y"], standardize=False, ax=fixed_axes())
+    ax = plot_heatmap(path, path.view.points, ["x", "y"], standardize=False, ax=fixed_axes())
     assert ax.get_xlabel() == "length of the way from the root"
     same_picture(ax, "heatmap_ring")
 

@@ -33,7 +33,7 @@ def test_small_multiples(same_picture):
 
 def test_ring_has_a_curve_for_either_way(same_picture):
     path = scenes.ring()
-    height = path._samples.points[:, [1]]
+    height = path.view.points[:, [1]]
     ax = plot_trends(path, height, ["height"])
     assert len(ax.lines) == 2
     same_picture(ax, "trends_ring")

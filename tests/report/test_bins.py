@@ -59,7 +59,7 @@ def test_the_time_of_a_bin_is_the_mean_of_its_samples_times(name):
     by_bin = pd.Series(path.pseudotime_).groupby(of)
     np.testing.assert_allclose(found, by_bin.mean(), rtol=1e-9, atol=1e-9)
     # A bin is on the branch of its samples.
-    branch = path._branches.names[path._branches.found.of_edge[samples["edge"]]]
+    branch = path.view.branches.names[path.view.branches.found.of_edge[samples["edge"]]]
     assert (branch[of] == path.branches_).all()
 
 
@@ -72,7 +72,7 @@ def test_points_and_distances_are_means_and_every_sample_counts_once(name):
     assert bins["ids"] == path.names_.tolist()
     assert bins["count"].sum() == state["n_samples"] == len(path.names_)
     np.testing.assert_array_equal(np.bincount(bins["of"]), bins["count"])
-    points = path._samples.points[:, :dims]
+    points = path.view.points[:, :dims]
     means = pd.DataFrame(points).groupby(bins["of"]).mean()
     np.testing.assert_allclose(matrix(samples["points"], dims), means, rtol=1e-5, atol=1e-6)
     distance = pd.Series(path.distance_).groupby(bins["of"]).mean()
@@ -171,7 +171,7 @@ def test_places_of_bins_lie_between_those_of_their_samples(seed, kind):
     bins = bins_of(path, 2)
     edge, position = binned_places(path, bins)
     assert ((position >= 0) & (position <= 1)).all()
-    found, placed = path._branches.found, path._branches.placed
+    found, placed = path.view.branches.found, path.view.branches.placed
     along = found.start[edge] + found.sign[edge] * position * path.lengths_[edge]
     samples = pd.Series(placed.position * placed.lengths[placed.edge]).groupby(bins.of)
     assert (along >= samples.min() - 1e-9).all()

@@ -62,16 +62,18 @@ def test_graph_and_places(root, path):
     np.testing.assert_array_equal(matrix(graph["edges"], 2), rooted.edges_)
     np.testing.assert_array_equal(graph["lengths"], rooted.lengths_)
     np.testing.assert_array_equal(graph["roots"], rooted.roots_)
-    assert graph["wanted"].tolist() == list(rooted._wanted)
-    np.testing.assert_array_equal(graph["default_roots"], default_roots(path._base, path._names))
+    assert graph["wanted"].tolist() == list(rooted.view.chosen_roots)
+    np.testing.assert_array_equal(
+        graph["default_roots"], default_roots(path.view.base, path.view.milestone_names)
+    )
     named = dict(zip(graph["named"]["node"].tolist(), graph["named"]["name"], strict=True))
-    assert list(named.items()) == list(rooted._names.items())
+    assert list(named.items()) == list(rooted.view.milestone_names.items())
     assert state["is_rooted"] is bool(root)
     assert state["color"] == ("pseudotime" if root else "branch")
     found = times(state, samples["edge"], samples["position"])
     np.testing.assert_allclose(found, rooted.pseudotime_, atol=1e-9)
     np.testing.assert_allclose(samples["distance"], rooted.distance_, rtol=1e-6)
-    expected = rooted._samples.points[:, :3].astype(np.float32)
+    expected = rooted.view.points[:, :3].astype(np.float32)
     np.testing.assert_array_equal(matrix(samples["points"], 3), expected)
     assert samples["ids"] == [str(k) for k in range(300)]
 
@@ -122,7 +124,7 @@ def test_distance_and_density(path):
     distance = column(state, "distance from the tree")
     assert (distance["group"], distance["unit"]) == ("computed", "units of the data")
     np.testing.assert_allclose(distance["values"], path.distance_, rtol=1e-6)
-    drawn = path._samples.points[:, :3]
+    drawn = path.view.points[:, :3]
     volume = 4 / 3 * np.pi * np.sort(cdist(drawn, drawn), axis=1)[:, 30] ** 3
     density = column(state, "density")
     assert density["unit"] == "log₁₀ of samples per unit of volume"
@@ -522,7 +524,7 @@ def test_graphs_of_many_branches_have_no_trends(data, monkeypatch):
     path = Trajectory.from_estimator(DRTree(lam=0.1).fit(data.X))
     assert len(path.branch_table_) > 60
     monkeypatch.setattr(features, "MAX_FEATURES", 4)
-    values = np.hstack([np.random.default_rng(0).standard_normal((300, 4)), path._samples.points])
+    values = np.hstack([np.random.default_rng(0).standard_normal((300, 4)), path.view.points])
     state = page(path, features=values)
     assert state["trends"] is None
     found = [c["name"] for c in state["columns"] if c["group"] == "feature"]

@@ -45,7 +45,7 @@ CALLS = {
 
 def test_methods_are_the_functions_on_the_branches():
     found, values, data = named()
-    branches = found._branches
+    branches = found.view.branches
     where = branches.placed, branches.start_time
     fork = branches.milestones.index("F1")
     for table, expected in (
@@ -90,7 +90,7 @@ def test_other_names_and_numbers_are_taken_in_order(call):
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_samples_without_names_are_in_order(call):
     found, values, data = named()
-    plain = Trajectory(EDGES, NODES, found._samples.points)
+    plain = Trajectory(EDGES, NODES, found.view.points)
     rows = np.random.default_rng(1).permutation(len(values))
     expected = call(plain, values, data)
     again = call(plain, values.set_axis(rows), data.set_axis(rows))
@@ -106,7 +106,7 @@ def test_forks_are_named_in_messages():
             found.branch_differences(fork, values)
     with pytest.raises(ValueError, match=r"milestones T1, T2, T3, F1\."):
         found.branch_differences("F2", values)
-    path = Trajectory([[0, 1]], NODES[:2], found._samples.points)
+    path = Trajectory([[0, 1]], NODES[:2], found.view.points)
     with pytest.raises(ValueError, match=f"fork='T2' {rule}, but there is none; root the tree"):
         path.branch_differences("T2", values)
 
@@ -122,7 +122,10 @@ def test_pseudotime_in_tables_is_that_of_samples(edges, root):
     rng = np.random.default_rng(0)
     nodes = rng.normal(size=(5, 2))
     found = Trajectory(edges, nodes, rng.normal(size=(60, 2))).rooted(**root)
-    placed, times = found._branches.placed, (found._branches.start_time, found._branches.end_time)
+    placed, times = (
+        found.view.branches.placed,
+        (found.view.branches.start_time, found.view.branches.end_time),
+    )
     time = pseudotimes(placed, *times, placed.edge, placed.position)
     np.testing.assert_allclose(time, found.pseudotime_, atol=1e-12)
     trends = found.trends(np.zeros((60, 1)), n_points=2, n_knots=20)
@@ -158,7 +161,7 @@ def test_a_single_feature_is_a_column():
 
 def test_end_times_are_one_per_branch():
     found, values, _ = named()
-    branches = found._branches
+    branches = found.view.branches
     where = branches.placed, branches.start_time, branches.names
     with pytest.raises(ValueError, match=r"end_time has shape \(1,\) but must have one value for"):
         tree_trends(*where, values, end_time=[1.0])

@@ -122,7 +122,7 @@ def test_the_recipe_makes_the_same_of_the_same_fit(change):
     model = DDRTree(3, random_state=0).fit(data.X)
     fitted = Trajectory.from_estimator(model)
     wanted = change(fitted)
-    roots = module.landmarks(wanted._base, wanted._names, wanted._default_roots)
+    roots = module.landmarks(wanted.view.base, wanted.view.milestone_names, wanted.view.default_roots)
     again = repeated(fitted, wanted._recipe[1:], np.arange(200), roots)
     assert again.branch_table_.index.tolist() == wanted.branch_table_.index.tolist()
     np.testing.assert_allclose(again.pseudotime_, wanted.pseudotime_, atol=1e-12)

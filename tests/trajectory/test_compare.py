@@ -111,7 +111,7 @@ def test_a_graph_is_found_again_on_itself_whatever_its_nodes_are_called(seed, n_
     one = random_graph(rng, n_nodes, extra=extra)
     number = rng.permutation(n_nodes)
     renamed = adjacency(number[one.edges_], n_nodes)
-    two = Trajectory(renamed, one.nodes_[np.argsort(number)], one._samples.points)
+    two = Trajectory(renamed, one.nodes_[np.argsort(number)], one.view.points)
     two = two.rooted(node=number[one.roots_])
     found, here = compare(one, two), outline(one)
     has_samples = np.bincount(here.branch, minlength=len(here.ends)) > 0
@@ -136,7 +136,7 @@ def comb(teeth):
 
 def similarity_at(found, trajectory, where):
     """Of the milestone at a place."""
-    nodes = trajectory.nodes_[trajectory._branches.found.milestones]
+    nodes = trajectory.nodes_[trajectory.view.branches.found.milestones]
     return found.milestones[np.argmin(np.linalg.norm(nodes - where, axis=1))]
 
 
@@ -156,7 +156,7 @@ def test_of_two_forks_made_one_the_branch_between_them_is_not_found_again():
     joined = whole._left(nearest_forks_joined(whole._graph))
     found = compare(whole, joined)
     lost = np.flatnonzero(found.branches < 0.5)
-    assert sorted(whole.nodes_[whole._branches.found.ends[lost], 0].tolist()) == [[4.0, 6.0]]
+    assert sorted(whole.nodes_[whole.view.branches.found.ends[lost], 0].tolist()) == [[4.0, 6.0]]
     assert similarity_at(found, whole, (12, 0)) == 1.0
     np.testing.assert_allclose(found.milestones, by_hand(whole, joined)[1], atol=1e-12)
     # Seen from the fork of four, a part is missing wherever one looks.

@@ -39,7 +39,7 @@ def test_every_sample_has_its_pseudotime_and_lies_in_the_room_of_its_arm(path):
     first, last = found.times[found.arm].T
     slack = 1e-9 * (1 + x)
     assert np.all((first - slack <= x) & (x <= last + slack))
-    assert np.array_equal(found.branch[found.arm], path._branches.placed.edge)
+    assert np.array_equal(found.branch[found.arm], path.view.branches.placed.edge)
 
 
 @given(ANY_GRAPH)
@@ -75,7 +75,7 @@ def test_an_arm_lies_in_the_middle_of_those_that_follow(path):
         following = found.across[found.start == milestone]
         if milestone >= 0 and len(following):
             assert found.across[k] == pytest.approx((following.min() + following.max()) / 2)
-    for root in np.searchsorted(path._branches.found.milestones, path.roots_):
+    for root in np.searchsorted(path.view.branches.found.milestones, path.roots_):
         following = found.across[found.start == root]
         middle = (following.min() + following.max()) / 2
         assert found.milestones[root, 1] == pytest.approx(middle)

@@ -72,9 +72,9 @@ def test_parts_and_roots_stay(settings, seed):
     np.testing.assert_allclose(pruned.pseudotime_, slow_times(pruned), atol=1e-12)
     n_parts = nx.number_connected_components(nx.Graph(found.edges_.tolist()))
     assert nx.number_connected_components(nx.Graph(pruned.edges_.tolist())) == n_parts
-    for node in rooted._wanted:
+    for node in rooted.view.chosen_roots:
         is_tip = np.sum(rooted.edges_ == node) == 1
-        where = pruned.nodes_[pruned._wanted]
+        where = pruned.nodes_[pruned.view.chosen_roots]
         assert not is_tip or (where == rooted.nodes_[node]).all(axis=1).any()
 
 

@@ -256,8 +256,8 @@ def test_the_richest_place_by_counting(settings, seed, at):
     rooted = found.rooted(labels=labels, value="a", at=at)
     part = base_parts(found)
     rich = {part[node] for node in score if score[node] > 0}
-    assert sorted(part[node] for node in rooted._wanted) == sorted(rich)
-    for chosen in rooted._wanted:
+    assert sorted(part[node] for node in rooted.view.chosen_roots) == sorted(rich)
+    for chosen in rooted.view.chosen_roots:
         equals = {node: score[node] for node in score if part[node] == part[chosen]}
         assert score[chosen] == max(equals.values())
         is_there = part[found.edges_[placed.edge, 0]] == part[chosen]

@@ -276,8 +276,8 @@ def add_report(
 def warn_of_other_roots(path: Trajectory) -> None:
     """Say where time starts in parts of a forest that the given root is not in."""
     starts = path.milestones_.query("is_root")
-    others = starts.index[~starts["node"].isin(path._wanted)].tolist()
-    if path._wanted and others:
+    others = starts.index[~starts["node"].isin(path.view.chosen_roots)].tolist()
+    if path.view.chosen_roots and others:
         warnings.warn(
             f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
             f"own times start at {listed(others)}.",
@@ -343,7 +343,7 @@ def tables_of(
             "branches": path.branch_table_,
             "milestones": path.milestones_,
         }
-        if path._end is not None:
+        if path.view.end is not None:
             tables["pseudotime"] = path.samples_.assign(progress=path.progress_)
     return tables, columns
 

@@ -7,9 +7,9 @@ import numpy as np
 from .._typing import Floats, Ints
 from ..data.dask import is_dask
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
-from ..trajectory.core import Samples, Trajectory
-from ..trajectory.geometry import place
+from ..trajectory.core import Trajectory
 from ..trajectory.roots import Root
+from ..trajectory.view import View
 from .estimators import estimator_from_state, estimator_state
 from .format import Unsound
 
@@ -28,23 +28,23 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
     >>> trajectory_from_state(trajectory_state(path.rooted(node="T2")))
     <Trajectory: 3 samples, 1 branches, 2 tips, rooted at T2>
     """
-    base, samples, model = trajectory._base, trajectory._samples, trajectory.estimator_
+    view, model = trajectory.view, trajectory.estimator_
     # The file of an estimator is without points that stay on the workers of Dask.
     is_fitted = (
         model is not None
         and not is_dask(model.embedding_)
-        and np.array_equal(samples.points, _fitted(model, samples.scale))
+        and np.array_equal(view.points, _fitted(model, view.scale))
     )
     return {
         "kind": "trajectory",
         "estimator": None if model is None else estimator_state(model),
-        "nodes": base.nodes,
-        "edges": base.edges,
-        "points": None if is_fitted else samples.points,
-        "roots": [[root.kind, int(root.which)] for root in trajectory._roots],
-        "end": trajectory._end,
-        "sigma": samples.sigma,
-        "scale": samples.scale,
+        "nodes": view.base.nodes,
+        "edges": view.base.edges,
+        "points": None if is_fitted else view.points,
+        "roots": [[root.kind, int(root.which)] for root in view.roots],
+        "end": view.end,
+        "sigma": view.sigma,
+        "scale": view.scale,
     }
 
 
@@ -60,19 +60,17 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
         edges = _edges(np.asarray(state["edges"]), len(nodes))
         given = _fitted(model, scale) if state["points"] is None else state["points"]
         points, names = check_points(given, nodes, None)
-        roots = [_root(root, len(nodes), len(points)) for root in state["roots"]]
+        roots = tuple(_root(root, len(nodes), len(points)) for root in state["roots"])
         end = None if state["end"] is None else _root(["node", state["end"]], len(nodes), 0).which
-        samples = Samples(points, names, check_sigma(state["sigma"]), scale, 1)
+        sigma = check_sigma(state["sigma"])
     except Unsound:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise Unsound(
             f"holds a trajectory that is not as branchwise writes it ({error})"
         ) from error
-    new = Trajectory.__new__(Trajectory)
-    new._samples, new.estimator_, new._recipe = samples, model, ()
-    new._settle(place(nodes, edges, points), roots, end)
-    return new
+    view = View.placed(nodes, edges, points, scale=scale, sigma=sigma, roots=roots, end=end)
+    return Trajectory.from_view(view, names=names, estimator=model)
 
 
 def check_positive(value: Any, name: str) -> float:

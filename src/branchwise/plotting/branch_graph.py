@@ -114,7 +114,7 @@ def plot_branch_graph(
     if strength is not None:
         widths = 0.8 + 2.7 * np.nan_to_num(strength)
     draw_graph(ax, found, widths)
-    counts = np.bincount(path._branches.placed.edge, minlength=len(found.branches))
+    counts = np.bincount(path.view.branches.placed.edge, minlength=len(found.branches))
     room = inches(ax) * 72
     if layout == "tree":
         # A third of the distance between two of them, once there is room at the edges.
@@ -125,7 +125,7 @@ def plot_branch_graph(
     draw_pies(ax, found.branches, radii, shares_of(path, coloring, len(counts)), coloring)
     if len(counts) <= MOST_NAMES:
         write_sizes(ax, found.branches, radii, counts, strength)
-    names = path._branches.milestones
+    names = path.view.branches.milestones
     ax.scatter(*found.milestones.T, s=14, color="0.15", zorder=4)
     name_milestones(ax, names, found.milestones, names_of_roots(path), MOST_NAMES, beside=False)
     # As a part of what is left without it.
@@ -170,7 +170,7 @@ def shares_of(path: Any, coloring: Any, n_branches: int) -> Floats:
     """Samples of each category on each branch; the last column is of missing ones."""
     n_categories = len(coloring.colors) + 1
     category = np.where(coloring.values < 0, n_categories - 1, coloring.values)
-    cell = path._branches.placed.edge * n_categories + category
+    cell = path.view.branches.placed.edge * n_categories + category
     return np.bincount(cell, minlength=n_branches * n_categories).reshape(n_branches, -1)
 
 

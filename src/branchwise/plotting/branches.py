@@ -71,7 +71,7 @@ def branch_coloring(path: Any, rows: Ints | None = None) -> Coloring:
     >>> branch_coloring(Trajectory([[0, 1]], np.eye(2))).colors.round(2)
     array([[0.  , 0.45, 0.7 , 1.  ]])
     """
-    names, codes = path.branch_table_.index, path._branches.placed.edge
+    names, codes = path.branch_table_.index, path.view.branches.placed.edge
     if rows is not None and len(names) > MOST_CATEGORIES:
         number = np.full(len(names), -1)
         number[rows] = np.arange(len(rows))
@@ -143,5 +143,5 @@ def halo(ax: Any, linewidth: float = 2.5) -> list[Any]:
 
 def names_of_roots(path: Any) -> set[str]:
     """The milestones at which time begins."""
-    milestones = path._branches.found.milestones
-    return {path._branches.milestones[k] for k in np.searchsorted(milestones, path.roots_)}
+    milestones = path.view.branches.found.milestones
+    return {path.view.branches.milestones[k] for k in np.searchsorted(milestones, path.roots_)}

@@ -55,7 +55,7 @@ def scene_of(embedding: Any, nodes: Any = None, tree: Any = None) -> Scene:
 
 def of_trajectory(path: Trajectory) -> Scene:
     """Samples, graph, milestones and roots of a trajectory."""
-    points = path._samples.points
+    points = path.view.points
     model = path.estimator_
     names = component_names(points) if model is None else list(model.get_feature_names_out())
     return Scene(
@@ -67,7 +67,7 @@ def of_trajectory(path: Trajectory) -> Scene:
         samples_are_nodes=np.array_equal(points, path.nodes_),
         milestones=path.milestones_["node"].to_dict(),
         roots=path.roots_,
-        has_given_root=bool(path._roots),
+        has_given_root=bool(path.view.roots),
     )
 
 

@@ -89,13 +89,13 @@ def plot_trends(
     rows = choose_branches(path, branches, to)
     chosen = [names[column] for column in columns]
     table = path.trends(numbers[:, columns], chosen, level=level)
-    shape = len(chosen), len(path._branches.names), -1
+    shape = len(chosen), len(path.view.branches.names), -1
     columns_of_table = ("pseudotime", "mean", "lower", "upper")
     curves = [table[name].to_numpy().reshape(shape) for name in columns_of_table]
     count = table["n_samples"].to_numpy().reshape(shape)[:, :, 0]
     axes, n_columns = axes_for(ax, chosen)
     coloring, colors = branch_coloring(path, rows), branch_colors(path, rows)
-    shown = np.isin(path._branches.placed.edge, rows)
+    shown = np.isin(path.view.branches.placed.edge, rows)
     for k, (one, name, column) in enumerate(zip(axes, chosen, columns, strict=True)):
         y = numbers[:, [column]]
         y = y.toarray()[:, 0] if sparse.issparse(y) else np.asarray(y, dtype=float)[:, 0]

@@ -137,7 +137,7 @@ def posterior_std(result: Any) -> Floats:
             "gamma=0 leaves the posterior mean at zero, so that regions about embedding_ would "
             "mean nothing; fit with gamma above 0."
         )
-    scale = result._samples.scale if isinstance(result, Trajectory) else 1.0
+    scale = result.view.scale if isinstance(result, Trajectory) else 1.0
     return np.asarray(scale * model.posterior_std_)
 
 

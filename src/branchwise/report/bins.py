@@ -81,12 +81,12 @@ def bins_of(path: Trajectory, dims: int) -> Bins | None:
     Where time turns within a branch, as on a ring, both ways have their own bins, so that the time
     of a bin is the mean of its samples' times.
     """
-    points = path._samples.points[:, :dims]
+    points = path.view.points[:, :dims]
     if len(points) <= MAX_POINTS:
         return None
     low = points.min(axis=0)
     extent = float((points.max(axis=0) - low).max()) or 1.0
-    stretch = stretches(path._branches)
+    stretch = stretches(path.view.branches)
     cell = FINEST * extent
     while True:
         place = np.floor((points - low) / cell).astype(np.int64)
@@ -110,7 +110,7 @@ def stretches(found: Branches) -> Ints:
 
 def binned_places(path: Trajectory, bins: Bins) -> tuple[Ints, Floats]:
     """Edge and position of each bin: the mean of its samples' places along their branch."""
-    found = path._branches
+    found = path.view.branches
     segments, placed = found.found, found.placed
     branch = np.zeros(len(bins.sizes), dtype=np.intp)
     branch[bins.of] = placed.edge
@@ -131,7 +131,7 @@ def binned_places(path: Trajectory, bins: Bins) -> tuple[Ints, Floats]:
 def binned_samples(path: Trajectory, bins: Bins, dims: int) -> dict[str, Any]:
     """The bins in the place of samples."""
     edge, position = binned_places(path, bins)
-    points = [bins.mean(column) for column in path._samples.points[:, :dims].T]
+    points = [bins.mean(column) for column in path.view.points[:, :dims].T]
     return {
         "ids": None,
         "points": single(np.column_stack(points)),

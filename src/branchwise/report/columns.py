@@ -257,7 +257,7 @@ def computed_columns(path: Trajectory, dims: int) -> list[Column]:
     distance = Column(
         "distance from the tree", "computed", path.distance_, unit="units of the data"
     )
-    found = [distance, density(path._samples.points[:, :dims]), uncertainty(path)]
+    found = [distance, density(path.view.points[:, :dims]), uncertainty(path)]
     return [column for column in found if column is not None]
 
 
@@ -295,17 +295,17 @@ def density(points: Floats) -> Column | None:
 
 def uncertainty(path: Trajectory) -> Column | None:
     """How sure the place of each sample is, if the model tells it."""
-    model, samples = path.estimator_, path._samples
+    model, view = path.estimator_, path.view
     spread = getattr(model, "posterior_std_", None)
-    if spread is not None and model.gamma_ > 0 and len(spread) == len(samples.points):
+    if spread is not None and model.gamma_ > 0 and len(spread) == len(view.points):
         unit = "standard deviation, in units of the data"
-        return Column("uncertainty", "computed", spread * samples.scale, unit=unit)
-    if samples.sigma == 0:
+        return Column("uncertainty", "computed", spread * view.scale, unit=unit)
+    if view.sigma == 0:
         return None
-    rest = np.empty(len(samples.points))
-    step = max(1, MAX_BLOCK // len(path._branches.names))
+    rest = np.empty(len(view.points))
+    step = max(1, MAX_BLOCK // len(view.branches.names))
     for start in range(0, len(rest), step):
         rows = slice(start, start + step)
-        rest[rows] = 1 - path._probabilities(samples.points[rows]).max(axis=1)
+        rest[rows] = 1 - view.probabilities(view.points[rows]).max(axis=1)
     unit = "1 − probability of the branch"
     return Column("uncertainty", "computed", np.clip(rest, 0.0, 1.0), unit=unit)

@@ -1,7 +1,6 @@
 """From a trajectory, and what is known of its samples, to all that a page holds."""
 
 from collections.abc import Mapping
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def report_state(
     (150, 'uncertainty')
     """
     path, preparation, known_features, is_rooted = parts_of(result, preparation)
-    n_samples, d = path._samples.points.shape
+    n_samples, d = path.view.points.shape
     about = None if annotations is None else as_frame(annotations)
     if names is None and np.array_equal(path.names_, np.arange(n_samples)):
         names = row_names(about, n_samples)
@@ -142,7 +141,7 @@ def parts_of(
         return result.trajectory, result.preparation, result.features, result.is_rooted
     if isinstance(result, Trajectory):
         check_preparation(result, preparation)
-        return result, preparation, None, bool(result._wanted)
+        return result, preparation, None, bool(result.view.chosen_roots)
     raise TypeError(
         f"a report is made of a Trajectory or a Pipeline, not of a {type(result).__name__}; call "
         "to_html of a fitted estimator, or Trajectory.from_estimator first."
@@ -172,10 +171,8 @@ def check_preparation(path: Trajectory, preparation: Any) -> None:
 
 def renamed(path: Trajectory, names: Any) -> Trajectory:
     """The same with other names of the samples; model files do not hold them."""
-    points, checked = check_points(path._samples.points, path.nodes_, names)
-    same = copy(path)
-    same._samples, same.names_ = path._samples._replace(points=points, names=checked), checked
-    return same
+    _, checked = check_points(path.view.points, path.nodes_, names)
+    return Trajectory.from_view(path.view, names=checked, estimator=path.estimator_)
 
 
 def default_title(path: Trajectory) -> str:
@@ -211,7 +208,7 @@ def samples_state(path: Trajectory, ids: list[str], bins: Bins | None, dims: int
         return binned_samples(path, bins, dims)
     return {
         "ids": ids,
-        "points": single(path._samples.points[:, :dims]),
+        "points": single(path.view.points[:, :dims]),
         "edge": indices(path.placement_.edge),
         "position": double(path.placement_.position),
         "distance": single(path.distance_),
@@ -226,13 +223,13 @@ def graph_state(path: Trajectory, node_dims: int) -> dict[str, Any]:
         "edges": indices(path.edges_),
         "lengths": double(path.lengths_),
         "named": {
-            "node": indices(np.array(list(path._names), dtype=np.intp)),
-            "name": list(path._names.values()),
+            "node": indices(np.array(list(path.view.milestone_names), dtype=np.intp)),
+            "name": list(path.view.milestone_names.values()),
         },
         "roots": indices(path.roots_),
-        "wanted": indices(np.array(path._wanted, dtype=np.intp)),
-        "default_roots": indices(default_roots(path._base, path._names)),
-        "scale": float(path._samples.scale),
+        "wanted": indices(np.array(path.view.chosen_roots, dtype=np.intp)),
+        "default_roots": indices(default_roots(path.view.base, path.view.milestone_names)),
+        "scale": float(path.view.scale),
     }
 
 

@@ -115,10 +115,10 @@ def _model_state(
 
 def is_of_fit(path: Trajectory) -> bool:
     """Whether the samples are those that the model was fitted to, each with a known row."""
-    samples, model = path._samples, path.estimator_
-    if len(model._known_keys) != len(samples.points):
+    view, model = path.view, path.estimator_
+    if len(model._known_keys) != len(view.points):
         return False
-    return np.array_equal(samples.points, double(model.embedding_) * samples.scale)
+    return np.array_equal(view.points, double(model.embedding_) * view.scale)
 
 
 def check_size(model: Any, steps: dict[str, Any]) -> int:

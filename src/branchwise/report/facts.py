@@ -51,7 +51,9 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
         facts["preparation"] = preparation.get_params(deep=False)
     facts["graph"] = graph_facts(path)
     names = dict(
-        zip(path._branches.found.milestones.tolist(), path._branches.milestones, strict=True)
+        zip(
+            path.view.branches.found.milestones.tolist(), path.view.branches.milestones, strict=True
+        )
     )
     facts["root"] = listed(names[node] for node in path.roots_.tolist())
     facts["versions"] = {

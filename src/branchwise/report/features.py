@@ -129,11 +129,11 @@ def chosen_features(
 def ranking(path: Trajectory, given: Features) -> tuple[Ints, str]:
     """All features, those that change most first, and in which sense they do."""
     rows = some_rows(len(path.names_))
-    if len(path._branches.names) > MAX_BRANCHES:
+    if len(path.view.branches.names) > MAX_BRANCHES:
         # Of few components: enough of them would explain everything.
-        explained = explained_by(path._samples.points[:, :3], given.values, rows)
+        explained = explained_by(path.view.points[:, :3], given.values, rows)
         return np.argsort(-explained, kind="stable"), "change most across the embedding"
-    found = path._branches
+    found = path.view.branches
     placed = found.placed._replace(
         edge=found.placed.edge[rows], position=found.placed.position[rows]
     )
@@ -186,7 +186,7 @@ def explained_by(points: Floats, values: Matrix, rows: Ints) -> Floats:
 
 def trends_state(path: Trajectory, shown: Features) -> tuple[dict[str, Any] | None, list[str]]:
     """Trends of the features along the branches, unless there are too many of these."""
-    branches = path._branches.names.tolist()
+    branches = path.view.branches.names.tolist()
     if len(branches) > MAX_BRANCHES:
         note = (
             f"Trends of features are left out: the graph has {len(branches):,} branches, of which "

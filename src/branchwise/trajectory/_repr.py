@@ -42,7 +42,7 @@ def main_facts(trajectory: "Trajectory") -> dict[str, str]:
     >>> main_facts(Trajectory([[0, 1], [1, 2]], np.array([[0.0], [1.0], [2.5]])))
     {'samples': '3', 'branches': '1', 'tips': '2', 'forks': '0', 'root': 'T1', 'length': '2.5'}
     """
-    found, names = trajectory._branches, list(trajectory._names.values())
+    found, names = trajectory.view.branches, list(trajectory.view.milestone_names.values())
     called = dict(zip(found.found.milestones, found.milestones, strict=True))
     return {
         "samples": str(len(trajectory.names_)),

@@ -1,7 +1,6 @@
 """Features and other columns along the branches of a trajectory."""
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._typing import Floats
 from .association import (
@@ -11,11 +10,12 @@ from .association import (
     check_fork,
     forks_of,
 )
-from .branches import Branches, importance
+from .branches import importance
 from .checks import check_order
 from .roots import node_numbers
 from .summaries import branch_table
 from .trends import tree_trends
+from .view import View
 
 
 class FeaturesMixin:
@@ -23,10 +23,7 @@ class FeaturesMixin:
 
     nodes_: Floats
     names_: Any
-    if TYPE_CHECKING:
-
-        @cached_property
-        def _branches(self) -> Branches: ...
+    view: View
 
     def trends(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
         """Smooth trends of features along the branches, with confidence bands.
@@ -54,7 +51,7 @@ class FeaturesMixin:
         >>> path.trends(data.X[:, :2], ["GATA1", "SPI1"], n_points=20).shape
         (120, 8)
         """
-        found = self._branches
+        found = self.view.branches
         check_order(values, self.names_, "values")
         return tree_trends(
             found.placed,
@@ -93,7 +90,7 @@ class FeaturesMixin:
         >>> path.associated_features(values, ["wave", "constant"])["p_value"].round(3).tolist()
         [0.0, 1.0]
         """
-        found = self._branches
+        found = self.view.branches
         check_order(values, self.names_, "values")
         return associated_features(
             found.placed,
@@ -134,7 +131,7 @@ class FeaturesMixin:
         >>> bool(tests["q_value"].min() < 0.01)
         True
         """
-        found = self._branches
+        found = self.view.branches
         nodes = found.found.milestones.tolist()
         name = dict(zip(nodes, found.milestones, strict=True))
         named = dict(sorted(name.items(), key=lambda item: importance(item[1])))
@@ -176,7 +173,7 @@ class FeaturesMixin:
         >>> len(path.branch_markers(data.X))  # three branches, ten features
         30
         """
-        found = self._branches
+        found = self.view.branches
         check_order(values, self.names_, "values")
         return branch_markers(found.placed, found.names, values, feature_names, **options)
 
@@ -210,7 +207,7 @@ class FeaturesMixin:
         >>> bool((rates["lower"] <= rates["estimate"]).all())
         True
         """
-        found = self._branches
+        found = self.view.branches
         check_order(data, self.names_, "data")
         return branch_table(
             found.placed,

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -27,9 +27,9 @@ from .branches import importance
 from .checks import check_order
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import Trajectory
-from .geometry import place
 from .roots import Landmark, Recipe, Root, Step, found_again, landmarks
 from .trends import check_level
+from .view import View
 
 
 def bootstrapped(
@@ -53,10 +53,13 @@ def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory,
     """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
     seed = int(rng.integers(2**31 - 1))
     points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
-    points = points.astype(np.float64) * trajectory._samples.scale
+    points = points.astype(np.float64) * trajectory.view.scale
     roots = [Root("node", int(node)) for node in trajectory.roots_]
-    placed = place(trajectory.nodes_, trajectory.edges_, points)
-    return trajectory._view(placed, roots, None), 1.0, True
+    view = trajectory.view
+    again = View.placed(
+        view.geometry.nodes, view.geometry.edges, points, scale=view.scale, roots=tuple(roots)
+    )
+    return trajectory._with(again), 1.0, True
 
 
 def repeated(
@@ -86,15 +89,16 @@ def repeated(
             trajectory = _pruned(trajectory, rows, **given)
         elif "near" in given:
             there = [_found(trajectory, landmark) for landmark in given["near"]]
-            trajectory = trajectory._view(trajectory._base, there, None)
+            trajectory = trajectory._with(replace(trajectory.view, roots=tuple(there), end=None))
         else:
             trajectory = trajectory.rooted(**given)
-    base = trajectory._base
-    has_root = base.parts[_nodes(trajectory, trajectory._roots)]
+    base = trajectory.view.base
+    has_root = base.parts[_nodes(trajectory, trajectory.view.roots)]
     there = [_found(trajectory, landmark) for landmark in roots]
     missing = ~np.isin(base.parts[_nodes(trajectory, there)], has_root)
     there = [root for root, is_missing in zip(there, missing, strict=True) if is_missing]
-    return trajectory._view(base, [*trajectory._roots, *there], None)
+    roots_ = (*trajectory.view.roots, *there)
+    return trajectory._with(replace(trajectory.view, roots=roots_, end=None))
 
 
 def _pruned(
@@ -106,7 +110,9 @@ def _pruned(
 ) -> Trajectory:
     if near is not None:
         there = [_found(trajectory, landmark) for landmark in near]
-        tips = [trajectory._names[root.which] for root in there if root.kind == "node"]
+        tips = [
+            trajectory.view.milestone_names[root.which] for root in there if root.kind == "node"
+        ]
         return trajectory.prune(min_length, min_samples=min_samples, tips=sorted(set(tips)))
     if min_length is None and min_samples is None:
         min_length = trajectory._least_length(rows)
@@ -114,12 +120,17 @@ def _pruned(
 
 
 def _found(trajectory: Trajectory, landmark: Landmark) -> Root:
-    return found_again(landmark, trajectory._base, trajectory._base_segments, trajectory._names)
+    return found_again(
+        landmark,
+        trajectory.view.base,
+        trajectory.view.base_segments,
+        trajectory.view.milestone_names,
+    )
 
 
-def _nodes(trajectory: Trajectory, roots: list[Root]) -> Ints:
+def _nodes(trajectory: Trajectory, roots: Sequence[Root]) -> Ints:
     """A node of the connected part of each root."""
-    base = trajectory._base
+    base = trajectory.view.base
     nodes = [k if kind == "node" else base.edges[base.edge[k], 0] for kind, k in roots]
     return np.array(nodes, dtype=np.intp)
 
@@ -317,7 +328,9 @@ def support(
         model = without_checkpoint(clone(model)).set_params(verbose=0, callback=None)
         if effective_n_jobs(n_jobs) > 1:
             model.set_params(n_jobs=1)
-        roots = landmarks(trajectory._base, trajectory._names, trajectory._default_roots)
+        roots = landmarks(
+            trajectory.view.base, trajectory.view.milestone_names, trajectory.view.default_roots
+        )
         given = {"model": model, "X": X, "recipe": trajectory._recipe, "roots": roots}
     make = bootstrapped if method == "bootstrap" else drawn
     task = Task(outline(trajectory), check_jaccard(min_jaccard), make, given)

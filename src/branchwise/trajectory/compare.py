@@ -51,7 +51,7 @@ def outline(trajectory: Any) -> Outline:
     >>> outline(path)
     Outline(branch=array([0, 0, 0]), ends=array([[0, 1]]), milestones=['T1', 'T2'])
     """
-    found = trajectory._branches
+    found = trajectory.view.branches
     return Outline(found.placed.edge, found.placed.edges, found.milestones)
 
 

@@ -1,31 +1,26 @@
 """A learned graph with a root, and the samples' places on it."""
 
-import copy
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _kdtree as kdtree
 from .._compat import import_pandas
 from .._typing import Floats, Ints
 from ..data.checks import check_pairs
-from ..graph.nearest_edge import nearest_on_edges
 from ..graph.placement import (
-    Segments,
     degrees,
     distances_between,
     distances_from,
     on_segments,
-    segments,
     to_points,
 )
 from ..model_selection import check_learner
-from ..solvers.assignments import assign
 from ._repr import ShownMixin
 from .along import FeaturesMixin
-from .branches import Branches, importance, outward_branches, shares
+from .branches import importance
 from .checks import (
     check_geometry,
     check_n_jobs,
@@ -36,9 +31,10 @@ from .checks import (
     sample_rows,
 )
 from .export import ExportMixin
-from .geometry import Geometry, graph_of_model, insert_node, place
+from .geometry import graph_of_model
 from .pruning import PruningMixin
-from .roots import Recipe, Root, default_roots, landmarks, name_milestones, node_numbers, richness
+from .roots import Recipe, Root, Step, landmarks, node_numbers, richness
+from .view import View
 
 if TYPE_CHECKING:
     from .bootstrap import Support
@@ -48,16 +44,6 @@ MOST_COMPARED = 200
 
 # Twigs and ways between forks that are shorter than this many times the noise are not believed.
 NOISE_LENGTHS = 2.0
-
-
-class Samples(NamedTuple):
-    """What all views of a trajectory share."""
-
-    points: Floats
-    names: Any
-    sigma: float
-    scale: float  # from coordinates of the estimator to units of the data
-    n_jobs: int
 
 
 class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
@@ -126,6 +112,9 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         The model that the trajectory was made from.
     lineages_ : dict
         For each tip the branches that lead to it from its root, in order.
+    view : View
+        What all of this comes from, for those that draw or save it: samples, graph, roots,
+        branches; `branchwise.trajectory.view`.
 
     Examples
     --------
@@ -157,10 +146,37 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         positions, edges = check_geometry(tree, nodes)
         samples, labels = check_points(points, positions, names)
         width, n_threads = check_sigma(sigma), check_n_jobs(n_jobs)
-        self._samples = Samples(samples, labels, width, 1.0, n_threads)
-        self.estimator_: Any = None
-        self._recipe: Recipe = ()
-        self._settle(place(positions, edges, samples, self._samples.n_jobs), [], None)
+        self._show(View.placed(positions, edges, samples, n_threads, sigma=width), labels)
+
+    @classmethod
+    def from_view(cls, view: View, *, names: Any = None, estimator: Any = None) -> Self:
+        """A trajectory of a view: of another one, or put together from a file.
+
+        `support` cannot repeat how it was made.
+
+        Parameters
+        ----------
+        view : View
+        names : array of shape (n_samples,) or None, default=None
+            Names of the samples; None: 0, 1, 2, …
+        estimator : fitted SPL, DRTree or DDRTree, or None, default=None
+            The model that it was made from.
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from branchwise.trajectory import Trajectory
+        >>> path = Trajectory([[0, 1]], np.array([[0.0], [1.0]]))
+        >>> Trajectory.from_view(path.view, names=np.array(["a", "b"])).samples_.index.tolist()
+        ['a', 'b']
+        """
+        self = cls.__new__(cls)
+        self._show(view, np.arange(len(view.points)) if names is None else names, estimator)
+        return self
 
     @classmethod
     def from_estimator(
@@ -214,54 +230,28 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
                 "points; pass points=model.transform(X)."
             )
         samples, labels = check_points(points, nodes, names)
-        self = cls.__new__(cls)
         sigma = float(getattr(model, "sigma_", 0.0))
-        self._samples = Samples(samples * scale, labels, sigma, scale, check_n_jobs(n_jobs))
-        self.estimator_ = model
-        self._recipe = (("from_estimator", {"structure": structure}),)
-        placed = place(nodes * scale, edges, self._samples.points, self._samples.n_jobs)
-        self._settle(placed, [], None)
+        n_threads = check_n_jobs(n_jobs)
+        view = View.placed(
+            nodes * scale, edges, samples * scale, n_threads, scale=scale, sigma=sigma
+        )
+        self = cls.__new__(cls)
+        self._show(view, labels, model, (("from_estimator", {"structure": structure}),))
         return self
 
-    def _settle(self, base: Geometry, roots: list[Root], end: int | None) -> None:
-        """Make the roots nodes, and let time run from them."""
-        self._base, self._roots, self._end = base, roots, end
-        geometry, nodes = base, []
-        self._inserted: list[tuple[int, float]] = []
-        for root in roots:
-            if root.kind == "sample":
-                where = int(geometry.edge[root.which]), float(geometry.position[root.which])
-                geometry, node = insert_node(geometry, *where)
-                self._inserted.append(where)
-            else:
-                node = root.which
-            nodes.append(node)
-        self._wanted = nodes
-        parts = geometry.parts
-        elsewhere = default_roots(geometry, self._names)
-        elsewhere = elsewhere[~np.isin(parts[elsewhere], parts[nodes])]
-        self._default_roots = elsewhere
-        self.roots_ = np.unique(np.concatenate([nodes, elsewhere]).astype(np.intp))
-        self._geometry, self._parts = geometry, parts
+    def _show(self, view: View, names: Any, estimator: Any = None, recipe: Recipe = ()) -> None:
+        """Set all attributes."""
+        geometry = view.geometry
+        self.view, self.names_, self.estimator_, self._recipe = view, names, estimator, recipe
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
-        self.lengths_, self.placement_ = geometry.lengths, geometry.placement
-        self.names_ = self._samples.names
-        self._node_time, self._node_root = distances_from(self.placement_, self.roots_)
-        self.pseudotime_ = to_points(self.placement_, self._node_time)
+        self.placement_, self.lengths_ = view.placement, view.placement.lengths
+        self.roots_ = view.all_roots
+        self.pseudotime_ = to_points(view.placement, view.node_time)
 
-    def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self:
+    def _with(self, view: View, *steps: Step) -> Self:
+        """The same samples with another graph or root, and how that was done."""
         new = type(self).__new__(type(self))
-        new._samples, new.estimator_ = self._samples, self.estimator_
-        new._recipe = self._recipe
-        if base is self._base:
-            new._names = self._names
-        new._settle(base, roots, end)
-        return new
-
-    def _recorded(self, method: str, given: dict[str, Any]) -> Self:
-        """The same with one step more in the recipe, which `support` follows with other fits."""
-        new = copy.copy(self)
-        new._recipe = (*self._recipe, (method, given))
+        new._show(view, self.names_, self.estimator_, (*self._recipe, *steps))
         return new
 
     # Roots
@@ -329,13 +319,13 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             )
         if at not in {"tip", "node"}:
             raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
-        n_nodes, names = len(self._base.nodes), self._names
+        n_nodes, names = len(self.view.base.nodes), self.view.milestone_names
         roots: list[Root] = []
         asked: dict[str, Any] = {}
         if node is not None:
             numbers = node_numbers(node, names, n_nodes, "node")
             roots = [Root("node", k) for k in numbers]
-            asked = {"near": landmarks(self._base, names, numbers)}
+            asked = {"near": landmarks(self.view.base, names, numbers)}
         elif sample is not None:
             rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
             if not len(rows):
@@ -346,36 +336,39 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             check_order(labels, self.names_, "labels")
             roots = [Root("node", k) for k in self._richest_nodes(labels, value, at)]
             asked = {"labels": labels, "value": value, "at": at}
+        view = replace(self.view, roots=tuple(roots), end=None)
         if end is None:
-            return self._view(self._base, roots, None)._recorded("rooted", asked)
+            return self._with(view, ("rooted", asked))
         ends = node_numbers(end, names, n_nodes, "end")
         if len(ends) > 1:
             raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
-        new = self._view(self._base, roots, ends[0])
-        if roots and new._node_root[ends[0]] not in new._wanted:
+        view = replace(view, end=ends[0])
+        if roots and view.node_root[ends[0]] not in view.chosen_roots:
             raise ValueError(
                 f"end={end!r} is not connected with the root; choose both in one part of the graph "
                 "(see milestones_)."
             )
-        if new._node_time[ends[0]] == 0:
+        if view.node_time[ends[0]] == 0:
             raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
-        return new._recorded("rooted", asked)
+        return self._with(view, ("rooted", asked))
 
     def _richest_nodes(self, labels: Any, value: Any, at: str) -> list[int]:
         """One in each connected part that has the label at a place to look at."""
-        base = self._base
+        base = self.view.base
         if at == "node":
             candidates = np.arange(len(base.nodes))
             groups = np.asarray(
                 base.edges[base.edge, (base.position > 0.5).astype(int)], dtype=np.intp
             )
         else:
-            placed = on_segments(base.placement, self._base_segments)
+            placed = on_segments(base.placement, self.view.base_segments)
             nearest = placed.edges[placed.edge, (placed.position > 0.5).astype(int)]
-            candidates = np.array([k for k, name in self._names.items() if name[0] == "T"], int)
+            candidates = np.array(
+                [k for k, name in self.view.milestone_names.items() if name[0] == "T"], int
+            )
             number = np.full(len(base.nodes), -1)
             number[candidates] = np.arange(len(candidates))
-            groups = number[self._base_segments.milestones[nearest]]
+            groups = number[self.view.base_segments.milestones[nearest]]
         scores, has_it = richness(labels, value, at, groups, len(candidates))
         part_of_row = base.parts[base.edges[base.edge, 0]]
         found = []
@@ -392,33 +385,20 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
 
     # Branches
 
-    @cached_property
-    def _names(self) -> dict[int, str]:
-        return name_milestones(self._base)
-
-    @cached_property
-    def _base_segments(self) -> Segments:
-        base = self._base
-        return segments(base.edges, base.lengths, len(base.nodes))
-
-    @cached_property
-    def _branches(self) -> Branches:
-        return outward_branches(self.placement_, self.roots_, self._names, self._node_time)
-
     @property
     def branches_(self) -> Any:
         """The name of each sample's branch."""
-        return self._branches.names[self._branches.placed.edge]
+        return self.view.branches.names[self.view.branches.placed.edge]
 
     @property
     def branch_position_(self) -> Floats:
         """The part of the branch that lies behind each sample."""
-        return self._branches.placed.position
+        return self.view.branches.placed.position
 
     @property
     def branch_time_(self) -> Floats:
         """The length of the branch that lies behind each sample."""
-        placed = self._branches.placed
+        placed = self.view.branches.placed
         return placed.position * placed.lengths[placed.edge]
 
     @property
@@ -430,13 +410,13 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     @property
     def progress_(self) -> Floats:
         """The part of the way from the root to the end at which each sample's path leaves it."""
-        if self._end is None:
+        if self.view.end is None:
             raise AttributeError(
                 "progress_ needs an end; call rooted(..., end=...) with a node or milestone."
             )
-        start = self._node_root[self._end]
+        start = self.view.node_root[self.view.end]
         from_start = to_points(self.placement_, distances_from(self.placement_, [start])[0])
-        node_rest = distances_from(self.placement_, [self._end])[0]
+        node_rest = distances_from(self.placement_, [self.view.end])[0]
         rest, whole = to_points(self.placement_, node_rest), node_rest[start]
         if whole == 0:
             raise AttributeError(
@@ -452,7 +432,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         return self._noise_of(slice(None))
 
     def _noise_of(self, rows: Any) -> float:
-        across = max(self._base.nodes.shape[1] - 1, 1)
+        across = max(self.view.base.nodes.shape[1] - 1, 1)
         return float(np.sqrt(np.mean(self.distance_[rows] ** 2) / across))
 
     def _least_length(self, rows: Any) -> float:
@@ -463,7 +443,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     def milestones_(self) -> Any:
         """Tips, forks and roots, by name."""
         pandas = import_pandas()
-        found = self._branches
+        found = self.view.branches
         node, names = found.found.milestones, found.milestones
         table = pandas.DataFrame(
             {
@@ -471,8 +451,8 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
                 "kind": [{"T": "tip", "F": "fork", "R": "root"}[name[0]] for name in names],
                 "is_root": np.isin(node, self.roots_),
                 "n_branches": degrees(found.placed.edges, len(node)),
-                "pseudotime": self._node_time[node],
-                "part": self._parts[node],
+                "pseudotime": self.view.node_time[node],
+                "part": self.view.parts[node],
             },
             index=pandas.Index(names, name="milestone"),
         )
@@ -482,7 +462,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     def branch_table_(self) -> Any:
         """The branches, from the root outwards."""
         pandas = import_pandas()
-        found = self._branches
+        found = self.view.branches
         ends, names = found.found.ends, np.array(found.milestones)[found.placed.edges]
         return pandas.DataFrame(
             {
@@ -493,7 +473,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
                 "end_time": found.end_time,
                 "parent": found.parents,
                 "n_samples": np.bincount(found.placed.edge, minlength=len(names)),
-                "part": self._parts[ends[:, 0]],
+                "part": self.view.parts[ends[:, 0]],
             },
             index=pandas.Index(found.names, name="branch"),
         )
@@ -510,7 +490,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
                 "pseudotime": self.pseudotime_,
                 "pseudotime_scaled": self.pseudotime_scaled_,
                 "distance": self.distance_,
-                "part": self._parts[self.edges_[self.placement_.edge, 0]],
+                "part": self.view.parts[self.edges_[self.placement_.edge, 0]],
             },
             index=pandas.Index(self.names_, name="sample"),
         )
@@ -518,7 +498,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     @property
     def lineages_(self) -> dict[str, list[str]]:
         """The branches that lead to each tip from its root."""
-        found = self._branches
+        found = self.view.branches
         names = found.names.tolist()
         parent = dict(zip(names, found.parents, strict=True))
         ends = [found.milestones[k] for k in found.placed.edges[:, 1]]
@@ -561,10 +541,10 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         """
         pandas = import_pandas()
         points, index = self._new_points(new_embedding)
-        placed = self._place(points)
+        placed = self.view.place(points)
         placement, edge = placed.placement, placed.edge
-        on_branch = on_segments(placement, self._branches.found)
-        time, latest = to_points(placement, self._node_time), self.pseudotime_.max()
+        on_branch = on_segments(placement, self.view.branches.found)
+        time, latest = to_points(placement, self.view.node_time), self.pseudotime_.max()
         return pandas.DataFrame(
             {
                 "edge": edge,
@@ -572,7 +552,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
                 "target": self.edges_[edge, 1],
                 "position": placed.position,
                 "distance": placed.distance,
-                "branch": self._branches.names[on_branch.edge],
+                "branch": self.view.branches.names[on_branch.edge],
                 "branch_position": on_branch.position,
                 "pseudotime": time,
                 "pseudotime_scaled": time / latest if latest > 0 else time,
@@ -616,15 +596,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         """Points in units of the data, and the index of a table about them."""
         checked = check_positions(new_embedding, "new_embedding", self.nodes_.shape[1])
         index = getattr(new_embedding, "index", None)
-        return checked * self._samples.scale, None if callable(index) else index
-
-    def _place(self, points: Floats) -> Geometry:
-        """Points on the graph, by the same steps as the samples."""
-        nearest = nearest_on_edges(points, *self._base[:2], self._samples.n_jobs)
-        placed = Geometry(*self._base[:2], *nearest)
-        for where in self._inserted:
-            placed, _ = insert_node(placed, *where)
-        return placed
+        return checked * self.view.scale, None if callable(index) else index
 
     def geodesic(self, i: Any, j: Any) -> Floats:
         """Distances along the graph between samples, pair by pair.
@@ -680,24 +652,11 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         """
         pandas = import_pandas()
         if new_embedding is None:
-            points, index = self._samples.points, pandas.Index(self.names_, name="sample")
+            points, index = self.view.points, pandas.Index(self.names_, name="sample")
         else:
             points, index = self._new_points(new_embedding)
-        probabilities = self._probabilities(points)
-        return pandas.DataFrame(probabilities, index=index, columns=self._branches.names)
-
-    def _probabilities(self, points: Floats) -> Floats:
-        """Of each branch, for points in units of the data."""
-        found, sigma = self._branches, self._samples.sigma
-        if sigma > 0:
-            n_nodes = len(self._base.nodes)  # without roots between nodes
-            weights = assign(points, kdtree.build(self._base.nodes), sigma).matrix(n_nodes)
-            share = shares(self.edges_, found.found, len(self.nodes_))[:n_nodes]
-            return np.asarray((weights @ share).toarray())
-        branch = found.found.of_edge[self._place(points).edge]
-        probabilities = np.zeros((len(points), len(found.names)))
-        probabilities[np.arange(len(points)), branch] = 1.0
-        return probabilities
+        probabilities = self.view.probabilities(points)
+        return pandas.DataFrame(probabilities, index=index, columns=self.view.branches.names)
 
     # Support
 

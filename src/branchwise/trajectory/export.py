@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def node_graph(trajectory: "Trajectory") -> Any:
     """All nodes and edges as a networkx graph (see `Trajectory.to_networkx`)."""
     networkx = import_networkx()
-    found = trajectory._branches
+    found = trajectory.view.branches
     name = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
     n_samples = np.bincount(trajectory.placement_.edge, minlength=len(trajectory.edges_))
     graph = networkx.MultiGraph() if has_doubles(trajectory.edges_) else networkx.Graph()
@@ -25,7 +25,7 @@ def node_graph(trajectory: "Trajectory") -> Any:
         graph.add_node(
             node,
             pos=tuple(place.tolist()),
-            pseudotime=float(trajectory._node_time[node]),
+            pseudotime=float(trajectory.view.node_time[node]),
             milestone=name.get(node, ""),
             is_root=node in roots,
         )
@@ -43,7 +43,7 @@ def node_graph(trajectory: "Trajectory") -> Any:
 def milestone_graph(trajectory: "Trajectory") -> Any:
     """Milestones and branches as a directed networkx graph (see `Trajectory.to_networkx`)."""
     networkx = import_networkx()
-    found = trajectory._branches
+    found = trajectory.view.branches
     nodes, edges = found.found.milestones, found.placed.edges
     graph = networkx.MultiDiGraph() if has_doubles(edges) else networkx.DiGraph()
     roots = set(trajectory.roots_.tolist())
@@ -52,7 +52,7 @@ def milestone_graph(trajectory: "Trajectory") -> Any:
             name,
             node=node,
             pos=tuple(trajectory.nodes_[node].tolist()),
-            pseudotime=float(trajectory._node_time[node]),
+            pseudotime=float(trajectory.view.node_time[node]),
             is_root=node in roots,
         )
     n_samples = np.bincount(found.placed.edge, minlength=len(edges))
@@ -74,7 +74,7 @@ def has_doubles(edges: Any) -> bool:
 
 def newick(trajectory: "Trajectory") -> str:
     """One tree per line, from the root outwards, with the names of milestones and lengths."""
-    found = trajectory._branches
+    found = trajectory.view.branches
     edges, lengths = found.placed.edges, found.placed.lengths
     real = edges[:, 0] != edges[:, 1]
     children: dict[int, list[int]] = {}

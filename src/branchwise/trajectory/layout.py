@@ -91,10 +91,10 @@ def tree_layout(path: Trajectory) -> TreeLayout:
     >>> found.samples[:, 0].round(2), found.across
     (array([0.  , 2.  , 4.83, 3.41]), array([1. , 1.5, 0.5]))
     """
-    found = path._branches
+    found = path.view.branches
     nodes, placed = found.found.milestones, found.placed
     arms = _arms(path)
-    part = path._parts[nodes]
+    part = path.view.parts[nodes]
     roots = sorted(
         np.searchsorted(nodes, path.roots_).tolist(),
         key=lambda k: (part[k], importance(found.milestones[k])),
@@ -110,7 +110,7 @@ def tree_layout(path: Trajectory) -> TreeLayout:
     is_second = (second[placed.edge] >= 0) & (placed.position > arms.cut[placed.edge])
     arm = np.where(is_second, second[placed.edge], placed.edge)
     offset = spread(arm, path.pseudotime_, arms.times)
-    milestones = np.column_stack([path._node_time[nodes], place])
+    milestones = np.column_stack([path.view.node_time[nodes], place])
     ends = np.column_stack([arms.times[:, 1], across])
     closing = np.flatnonzero(arms.closes)
     other = second[closing][:, np.newaxis]
@@ -133,7 +133,7 @@ def tree_layout(path: Trajectory) -> TreeLayout:
 
 def _arms(path: Trajectory) -> Arms:
     """Branches by which time reaches a milestone are one arm, and the others two."""
-    found = path._branches
+    found = path.view.branches
     (start, end), length = found.placed.edges.T, found.placed.lengths
     leads = np.zeros(len(length), dtype=bool)
     leads[list(leading_branches(found.found, came_from(found.found, path.roots_)).values())] = True
@@ -294,7 +294,7 @@ def stepwise_graph(path: Trajectory) -> GraphLayout:
     found = tree_layout(path)
     milestones = found.milestones.copy()
     depth = np.zeros(len(found.names))
-    n_branches = len(path._branches.names)
+    n_branches = len(path.view.branches.names)
     for start, end in zip(found.start[:n_branches], found.end[:n_branches], strict=True):
         if end >= 0:
             depth[end] = depth[start] + 1
@@ -303,9 +303,9 @@ def stepwise_graph(path: Trajectory) -> GraphLayout:
     discs = np.column_stack([depth[start] + 0.5, across])
     whole = np.flatnonzero(found.end[:n_branches] >= 0)
     closing = found.closing_branch
-    back = milestones[path._branches.placed.edges[closing, 1]]
+    back = milestones[path.view.branches.placed.edges[closing, 1]]
     away = discs[closing]
-    is_loop = path._branches.placed.edges[closing, 1] == start[closing]
+    is_loop = path.view.branches.placed.edges[closing, 1] == start[closing]
     control = np.column_stack(
         [
             np.maximum(away[:, 0], back[:, 0]) + 0.5,
@@ -339,7 +339,7 @@ def graph_in_space(path: Trajectory) -> GraphLayout:
     >>> graph_in_space(Trajectory([[0, 1], [1, 2], [1, 3]], nodes)).branches.tolist()
     [[1.0, 0.0], [3.0, 1.0], [2.5, -0.5]]
     """
-    found, nodes = path._branches.found, path.nodes_[:, :2]
+    found, nodes = path.view.branches.found, path.nodes_[:, :2]
     lines = nodes[path.edges_]
     # The edge on which half of its branch is reached.
     early = np.minimum(found.start, found.start + found.sign * path.lengths_)

@@ -61,7 +61,7 @@ def way_to(path: Trajectory, to: Any = None) -> Way:
     >>> way_to(Trajectory([[0, 1], [1, 2], [1, 3]], nodes), "T3").borders.round(2)
     array([0.  , 2.  , 3.41])
     """
-    found = path._branches
+    found = path.view.branches
     names = found.names.tolist()
     row = {name: number for number, name in enumerate(names)}
     by_node = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))

@@ -1,7 +1,6 @@
 """Twigs that are not believed: which they are, and the graph without them."""
 
 import warnings
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -12,10 +11,10 @@ from .._typing import Floats, Ints
 from ..data.checks import check_count
 from ..graph import adjacency
 from ..graph.placement import Segments, degrees, segments
-from .branches import Branches, Twigs, rank_twigs
+from .branches import Twigs, rank_twigs
 from .checks import check_amount
-from .geometry import Geometry, place
-from .roots import Root, landmarks
+from .roots import Root, Step, landmarks
+from .view import View
 
 
 class Reduced(NamedTuple):
@@ -166,26 +165,14 @@ class PruningMixin:
     """Methods of `Trajectory` that lead to one with fewer branches."""
 
     lengths_: Floats
-    _base: Geometry
-    _roots: list[Root]
-    _wanted: list[int]
-    _end: int | None
-    _samples: Any
+    view: View
     if TYPE_CHECKING:
-
-        @cached_property
-        def _names(self) -> dict[int, str]: ...
-
-        @cached_property
-        def _branches(self) -> Branches: ...
 
         def _noise_of(self, rows: Any) -> float: ...
 
         def _least_length(self, rows: Any) -> float: ...
 
-        def _view(self, base: Geometry, roots: list[Root], end: int | None) -> Self: ...
-
-        def _recorded(self, method: str, given: dict[str, Any]) -> Self: ...
+        def _with(self, view: View, *steps: Step) -> Self: ...
 
     def prune(
         self,
@@ -233,7 +220,7 @@ class PruningMixin:
             min_length = self._least_length(slice(None))
             if (
                 self._noise_of(slice(None)) == 0
-                and "F1" in self._names.values()
+                and "F1" in self.view.milestone_names.values()
                 and self.lengths_.any()
             ):
                 warnings.warn(
@@ -247,12 +234,16 @@ class PruningMixin:
         count = 0.0 if min_samples is None else check_amount(min_samples, "min_samples")
         graph = self._graph
         if tips is not None:
-            asked["near"] = landmarks(self._base, self._names, self._tip_nodes(tips))
+            asked["near"] = landmarks(
+                self.view.base, self.view.milestone_names, self._tip_nodes(tips)
+            )
             graph = self._without_tips(tips)
         result = self._left(believable(graph, length, self._kept))
-        n_samples = np.bincount(result._base.edge, minlength=len(result._base.edges)).astype(float)
+        n_samples = np.bincount(
+            result.view.base.edge, minlength=len(result.view.base.edges)
+        ).astype(float)
         fewer = without_short_twigs(result._graph, n_samples, count, result._kept)
-        return result._left(fewer)._recorded("prune", asked)
+        return result._left(fewer, ("prune", asked))
 
     def merge(self, n_branches: int) -> Self:
         """Reduce the trajectory to a given number of branches.
@@ -310,7 +301,7 @@ class PruningMixin:
             result = result._left(joined)
             reached.append(result._n_branches)
         if reached[-1] == n_branches:
-            return result._recorded("merge", {"n_branches": n_branches})
+            return result._with(result.view, ("merge", {"n_branches": n_branches}))
         nearest = sorted(n for n in reached if n < n_branches)[-1:]
         nearest += sorted(n for n in reached if n > n_branches)[:1]
         raise ValueError(
@@ -320,7 +311,9 @@ class PruningMixin:
 
     def _tip_nodes(self, tips: Any) -> list[int]:
         """Tips given by their names."""
-        node_of = {name: node for node, name in self._names.items() if name.startswith("T")}
+        node_of = {
+            name: node for node, name in self.view.milestone_names.items() if name.startswith("T")
+        }
         wanted = np.atleast_1d(np.asarray(tips, dtype=object)).tolist()
         for tip in wanted:
             if not isinstance(tip, str) or tip not in node_of:
@@ -333,42 +326,50 @@ class PruningMixin:
         """The graph without the twigs of some tips."""
         cut = self._tip_nodes(tips)
         for node in cut:
-            if node in self._wanted:
+            if node in self.view.chosen_roots:
                 raise ValueError(
-                    f"tips={self._names[node]!r} is the root; choose another with rooted first."
+                    f"tips={self.view.milestone_names[node]!r} is the root; choose another with rooted first."
                 )
-        n_nodes = len(self._base.nodes)
+        n_nodes = len(self.view.base.nodes)
         others = np.setdiff1d(np.arange(n_nodes), cut)
-        twigs = rank_twigs(self._base.edges, self._base.lengths, n_nodes, others)
+        twigs = rank_twigs(self.view.base.edges, self.view.base.lengths, n_nodes, others)
         for node in cut:
             if node not in twigs.tips:
                 raise ValueError(
                     f"tips={tips!r} cannot all be cut off, as of each tree at least a path must "
-                    f"stay; leave out {self._names[node]!r}, for instance."
+                    f"stay; leave out {self.view.milestone_names[node]!r}, for instance."
                 )
         return without_twigs(self._graph, twigs, len(twigs.tips))
 
     @property
     def _n_branches(self) -> int:
-        return len(self._branches.names)
+        return len(self.view.branches.names)
 
     @property
     def _graph(self) -> Reduced:
-        return whole(self._base.nodes, self._base.edges)
+        return whole(self.view.base.nodes, self.view.base.edges)
 
     @property
     def _kept(self) -> Ints:
         """Nodes that are roots because that was asked for, and are not to be cut off."""
-        nodes = np.array(self._wanted, dtype=np.intp)
-        return nodes[nodes < len(self._base.nodes)]
+        nodes = np.array(self.view.chosen_roots, dtype=np.intp)
+        return nodes[nodes < len(self.view.base.nodes)]
 
-    def _left(self, graph: Reduced) -> Self:
-        """The trajectory on what is left of its graph, with the samples placed anew."""
-        if len(graph.edges) == len(self._base.edges):
-            return self
-        base = place(graph.nodes, graph.edges, self._samples.points, self._samples.n_jobs)
-        roots = [
-            Root(k, int(graph.became[i])) if k == "node" else Root(k, i) for k, i in self._roots
-        ]
-        end = None if self._end is None else int(graph.became[self._end])
-        return self._view(base, roots, end)
+    def _left(self, graph: Reduced, *steps: Step) -> Self:
+        """The trajectory on what is left of its graph, with the samples placed again."""
+        view = self.view
+        if len(graph.edges) == len(view.base.edges):
+            return self._with(view, *steps)
+        left = View.placed(
+            graph.nodes,
+            graph.edges,
+            view.points,
+            view.n_jobs,
+            scale=view.scale,
+            sigma=view.sigma,
+            roots=tuple(
+                Root(k, int(graph.became[i])) if k == "node" else Root(k, i) for k, i in view.roots
+            ),
+            end=None if view.end is None else int(graph.became[view.end]),
+        )
+        return self._with(left, *steps)

@@ -242,7 +242,7 @@ def _write(
 ) -> "AnnData | None":
     keys, entry = keys_of(key), entry_of(adata, key)
     rooted = [given for call, given in steps if call == "rooted"]
-    end = trajectory._end if rooted and "end" in rooted[0] else None
+    end = trajectory.view.end if rooted and "end" in rooted[0] else None
     obs = order_columns(trajectory, key, has_root=bool(rooted), has_end=end is not None)
     new = {
         UNS.trajectory: trajectory_entry(trajectory, steps, end),
