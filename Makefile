@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in branchwise-demo/"
-	@echo "make test         run every test; those of the page need Chromium and Node, and say so"
+	@echo "make test         run every test of both projects; those of the page need Chromium and Node, and say so"
 	@echo "make lint         check style and types"
 	@echo "make web          build the report's JavaScript into src/branchwise/report/static (needs Node)"
 	@echo "make setup        make .venv with every extra and the developers' tools"
@@ -36,8 +36,9 @@ $(VENV)/demo.stamp: pyproject.toml
 	$(PIP) --editable ".[cli]"
 	@touch $@
 
-$(VENV)/setup.stamp: $(VENV)/demo.stamp
-	$(PIP) --editable ".[all]" --group dev
+# Both projects: branchwise, and the paper's reproduction in paper/.
+$(VENV)/setup.stamp: $(VENV)/demo.stamp paper/pyproject.toml
+	$(PIP) --editable ".[all]" --editable ./paper --group dev --group paper/pyproject.toml:oracles
 	@touch $@
 
 demo: $(VENV)/demo.stamp
@@ -59,6 +60,7 @@ setup: $(VENV)/setup.stamp
 
 test: $(VENV)/setup.stamp
 	$(BIN)/python -m pytest --numprocesses=auto
+	cd paper && ../$(BIN)/python -m pytest --numprocesses=auto
 ifdef NPM
 	$(MAKE) test-web
 else
@@ -87,8 +89,9 @@ test-web: web/node_modules/.stamp
 test-uncompiled: $(VENV)/setup.stamp
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses=auto \
 		tests/test_kdtree.py tests/graph tests/structures tests/solvers/test_ddrtree.py \
-		tests/trajectory/test_twigs.py paper/tests/baselines/test_smce.py \
+		tests/trajectory/test_twigs.py \
 		-k "not many_nodes and not algorithm_2 and not never_rises and not stated_error"
+	cd paper && NUMBA_DISABLE_JIT=1 ../$(BIN)/python -m pytest --numprocesses=auto tests/baselines/test_smce.py
 
 lint: $(VENV)/setup.stamp
 	$(BIN)/ruff check
@@ -108,14 +111,15 @@ ifdef NPM
 	cd web && npm run --silent format
 endif
 
-# The lower bounds of pyproject.toml, each taken exactly.
+# The lower bounds of both projects, each taken exactly.
 test-lowest: $(VENV)/setup.stamp
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python tests/lowest.py > .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pip install --quiet --editable ".[all]" --group test \
+	.venv-lowest/bin/python -m pip install --quiet --editable ".[all]" --editable ./paper --group test \
 		--constraint .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pytest --numprocesses=auto
+	cd paper && ../.venv-lowest/bin/python -m pytest --numprocesses=auto
 
 # The programs compared with never come into the project's own environment.
 $(BENCH)/bench.stamp: pyproject.toml
@@ -144,4 +148,4 @@ bench-report: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/report.py
 
 clean:
-	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick branchwise-demo branchwise-reproduction branchwise-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick branchwise-demo branchwise-reproduction branchwise-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis paper/.pytest_cache paper/.hypothesis

@@ -1,15 +1,18 @@
-"""Print pyproject.toml's lower bounds as exact pip constraints."""
+"""Print the lower bounds of both projects as exact pip constraints."""
 
 import re
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-requirements = [
-    project["project"]["dependencies"],
-    *project["project"]["optional-dependencies"].values(),
-    project["dependency-groups"]["test"],
-]
+ROOT = Path(__file__).parents[1]
+requirements = []
+for path in (ROOT / "pyproject.toml", ROOT / "paper" / "pyproject.toml"):
+    found = tomllib.loads(path.read_text("utf-8"))
+    requirements += [
+        found["project"]["dependencies"],
+        *found["project"].get("optional-dependencies", {}).values(),
+        found["dependency-groups"].get("test", []),
+    ]
 for requirement in (item for group in requirements for item in group):
     match = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement)
     if match:

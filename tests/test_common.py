@@ -2,7 +2,6 @@
 
 import pytest
 import sklearn
-from branchwise_paper import baselines
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
@@ -28,8 +27,6 @@ ESTIMATORS = [
     Preparation(),
     Preparation(impute="median", rank_normalize=True),
     Preparation(standardize=True, pca=1),
-    *(getattr(baselines, name)() for name in baselines.__all__ if name != "PrintedSPL"),
-    baselines.PrintedSPL(n_neighbors=5),
 ]
 
 TEN_SAMPLES = "the check fits 10 samples; n_neighbors=10 needs 11 (n_neighbors=5 passes it)"

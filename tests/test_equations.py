@@ -35,12 +35,12 @@ def resolve(name):
     raise ModuleNotFoundError(name)
 
 
-@pytest.mark.parametrize("name", named(r"branchwise\.[\w.]+"))
+@pytest.mark.parametrize("name", named(r"branchwise(?:_paper)?\.[\w.]+"))
 def test_named_code_exists(name):
     assert resolve(name) is not None
 
 
-@pytest.mark.parametrize("name", named(r"tests/[\w/]+\.py(?:::\w+)?"))
+@pytest.mark.parametrize("name", named(r"(?:paper/)?tests/[\w/]+\.py(?:::\w+)?"))
 def test_named_test_exists(name):
     path, _, function = name.partition("::")
     source = (ROOT / path).read_text("utf-8")
@@ -57,5 +57,5 @@ def test_every_row_of_the_tables_has_code_and_proof():
     assert len(rows) > 25
     for row in rows:
         _, _, _, code, proof, _ = re.split(r" ?\| ?", row)
-        assert "`branchwise." in code, row
-        assert "`tests/" in proof, row
+        assert re.search(r"`branchwise(_paper)?\.", code), row
+        assert re.search(r"`(paper/)?tests/", proof), row

@@ -7,11 +7,12 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+
 from branchwise_paper.command import EXPERIMENTS as OFFERED
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import report
 from branchwise_paper.experiments.settings import Check, Outcome, Settings
-from sklearn.datasets import load_iris
 
 
 @pytest.fixture

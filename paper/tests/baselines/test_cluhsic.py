@@ -2,12 +2,13 @@ import itertools
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import CLUHSIC
-from branchwise_paper.baselines.cluhsic import ascend, dependence, ring_kernel, swap_labels
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import decomposition
 from sklearn.metrics import adjusted_rand_score
+
+from branchwise_paper.baselines import CLUHSIC
+from branchwise_paper.baselines.cluhsic import ascend, dependence, ring_kernel, swap_labels
 
 HIERARCHY = np.kron(np.eye(2), np.ones((2, 2))) + np.eye(4)
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import DRILL
-from branchwise_paper.baselines.drill import cost, dual_bound, sparse_precision
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
@@ -11,6 +9,8 @@ from sklearn.covariance import graphical_lasso
 from sklearn.exceptions import ConvergenceWarning
 
 from branchwise.linalg import kernel_pca
+from branchwise_paper.baselines import DRILL
+from branchwise_paper.baselines.drill import cost, dual_bound, sparse_precision
 
 from ..conftest import branching
 

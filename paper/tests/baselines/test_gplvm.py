@@ -2,13 +2,6 @@ import warnings
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import GPLVM
-from branchwise_paper.baselines.gplvm import (
-    Latent,
-    maximise_rbf,
-    principal_start,
-    rbf_log_likelihood,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
@@ -16,6 +9,14 @@ from scipy.spatial.distance import cdist
 from scipy.stats import multivariate_normal, ortho_group
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
+
+from branchwise_paper.baselines import GPLVM
+from branchwise_paper.baselines.gplvm import (
+    Latent,
+    maximise_rbf,
+    principal_start,
+    rbf_log_likelihood,
+)
 
 from ..conftest import branching
 

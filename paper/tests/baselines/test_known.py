@@ -1,5 +1,14 @@
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg
+from scipy.spatial.distance import cdist, pdist, squareform
+from scipy.stats import ortho_group
+from sklearn import decomposition, manifold
+from sklearn.metrics import silhouette_score
+from sklearn.neighbors import kneighbors_graph
+
 from branchwise_paper.baselines import KPCA, LE, LLE, PCA, TSNE, Isomap
 from branchwise_paper.baselines.exact_tsne import affinities, exact_tsne, gradient
 from branchwise_paper.baselines.spectral import (
@@ -10,14 +19,6 @@ from branchwise_paper.baselines.spectral import (
     locally_linear,
     reconstruction_weights,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import linalg
-from scipy.spatial.distance import cdist, pdist, squareform
-from scipy.stats import ortho_group
-from sklearn import decomposition, manifold
-from sklearn.metrics import silhouette_score
-from sklearn.neighbors import kneighbors_graph
 
 ALL = [PCA(2), KPCA(2), Isomap(2), LE(2), LLE(2), TSNE(2, max_iter=250, random_state=0)]
 ALL += [TSNE(3, max_iter=250, random_state=0)]

@@ -4,12 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import L1Graph, l1_graph
-from branchwise_paper.baselines.l1_graph import l1_code
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 from scipy.optimize import linprog
+
+from branchwise_paper.baselines import L1Graph, l1_graph
+from branchwise_paper.baselines.l1_graph import l1_code
 
 
 def unit_rows(X):

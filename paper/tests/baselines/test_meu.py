@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import MEU
-from branchwise_paper.baselines.meu import unfold
 from scipy import optimize, stats
 from sklearn.exceptions import ConvergenceWarning
 
@@ -11,6 +9,8 @@ from branchwise import SPL
 from branchwise.graph import squared_distances
 from branchwise.linalg import kernel_pca
 from branchwise.neighbors import neighbor_edges
+from branchwise_paper.baselines import MEU
+from branchwise_paper.baselines.meu import unfold
 
 from .. import oracles
 from ..conftest import branching

@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import MVU
-from branchwise_paper.baselines._mvu_certificate import dual_feasible, smallest_ratio
-from branchwise_paper.baselines._mvu_graph import framework
-from branchwise_paper.baselines._mvu_solver import Bars, bar_products, first_minimum, minimise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -14,6 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from branchwise.graph import laplacian, squared_distances
 from branchwise.linalg import kernel_pca
+from branchwise_paper.baselines import MVU
+from branchwise_paper.baselines._mvu_certificate import dual_feasible, smallest_ratio
+from branchwise_paper.baselines._mvu_graph import framework
+from branchwise_paper.baselines._mvu_solver import Bars, bar_products, first_minimum, minimise
 
 
 def interior_point(edges, phi, n_nodes):

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from branchwise_paper.baselines import PPCA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -9,6 +8,7 @@ from sklearn.base import clone
 from sklearn.decomposition import PCA
 
 from branchwise import SPL
+from branchwise_paper.baselines import PPCA
 
 from ..conftest import branching
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import PrintedSPL
-from branchwise_paper.baselines.printed_spl import algorithm_1
 from sklearn.datasets import load_iris
 
 from branchwise import SPL
@@ -11,6 +9,8 @@ from branchwise.graph import squared_distances
 from branchwise.linalg import kernel_pca
 from branchwise.neighbors import neighbor_edges
 from branchwise.solvers.spl import SPLProblem
+from branchwise_paper.baselines import PrintedSPL
+from branchwise_paper.baselines.printed_spl import algorithm_1
 
 from .. import oracles
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
-from branchwise_paper.baselines import SimplePPT
-from branchwise_paper.baselines.simple_ppt import simple_ppt, update_centers
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from branchwise import DDRTree
+from branchwise_paper.baselines import SimplePPT
+from branchwise_paper.baselines.simple_ppt import simple_ppt, update_centers
 
 from .. import oracles
 from ..conftest import branching

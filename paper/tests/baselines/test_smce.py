@@ -2,6 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg, optimize, sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from branchwise.neighbors import neighbor_edges
 from branchwise_paper.baselines import SMCE
 from branchwise_paper.baselines._affine_codes import affine_sparse_code
 from branchwise_paper.baselines._sparse_codes import (
@@ -10,12 +16,6 @@ from branchwise_paper.baselines._sparse_codes import (
     share_among_copies,
 )
 from branchwise_paper.baselines.smce import directions
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import linalg, optimize, sparse
-from sklearn.exceptions import ConvergenceWarning
-
-from branchwise.neighbors import neighbor_edges
 
 
 def unit_columns(seed, n_rows, n_columns, *, whole=False):

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from branchwise_paper.baselines import StructureLearning
-from branchwise_paper.baselines.structure_learning import learn_structure, optimality_gap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
@@ -13,6 +11,8 @@ from branchwise.graph import squared_distances
 from branchwise.graph.inverse import dense_inverse
 from branchwise.linalg import kernel_pca
 from branchwise.solvers.spl import SPLProblem, dual_of_loss, spl
+from branchwise_paper.baselines import StructureLearning
+from branchwise_paper.baselines.structure_learning import learn_structure, optimality_gap
 
 from .. import oracles
 from ..conftest import branching

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from branchwise_paper.datasets import make_faces
 
 

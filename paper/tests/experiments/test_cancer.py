@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from branchwise_paper.experiments import cancer
-from branchwise_paper.experiments.settings import Settings
 
 from branchwise.datasets.progression import NORMAL, make_progression
 from branchwise.graph.placement import Placement
+from branchwise_paper.experiments import cancer
+from branchwise_paper.experiments.settings import Settings
 
 
 def fork(label):

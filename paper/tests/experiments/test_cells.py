@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from branchwise_paper.experiments.cells import FOLDER, Cell, compute, summed
 from branchwise_paper.experiments.settings import Settings
 

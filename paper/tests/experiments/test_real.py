@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import _images, real
 from branchwise_paper.experiments._image_scores import (

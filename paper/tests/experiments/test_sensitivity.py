@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+
 from branchwise_paper.datasets import fetch_toy
 from branchwise_paper.experiments import sensitivity
 from branchwise_paper.experiments._scores import scores_of
@@ -64,10 +65,9 @@ def test_checks_fail_for_shuffled_embeddings():
 
 def test_excess_is_the_slack_of_the_dual():
     """At the optimum an active edge exceeds its distance by ξ = s/(2C), and no other does."""
-    from branchwise_paper.experiments._scores import learned_edges
-
     from branchwise import SPL
     from branchwise.graph import squared_distances
+    from branchwise_paper.experiments._scores import learned_edges
 
     X = fetch_toy("distorted_sshape").X
     found = sensitivity.fit_spl(X, scale="auto", gamma=1e-3, C="10.0")

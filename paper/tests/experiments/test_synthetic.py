@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+
+from branchwise.graph import adjacency
 from branchwise_paper.datasets import fetch_toy
 from branchwise_paper.experiments import _shapes, synthetic
 from branchwise_paper.experiments._scores import (
@@ -14,8 +16,6 @@ from branchwise_paper.experiments._scores import (
 from branchwise_paper.experiments._truth import arc_angle, spiral_angle, truth_of
 from branchwise_paper.experiments.cells import Computed
 from branchwise_paper.experiments.settings import Settings
-
-from branchwise.graph import adjacency
 
 RNG = np.random.default_rng(0)
 SHUFFLE = np.random.default_rng(1).permutation

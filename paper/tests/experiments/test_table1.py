@@ -5,6 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
+from sklearn.decomposition import PCA
+
 from branchwise_paper.experiments import table1
 from branchwise_paper.experiments._table1_rows import Fit, Problem, best_rows
 from branchwise_paper.experiments._table1_text import checks_of, differences, misprint, text_of, why
@@ -12,8 +15,6 @@ from branchwise_paper.experiments.cells import Computed
 from branchwise_paper.experiments.methods import METHODS, chosen_methods
 from branchwise_paper.experiments.printed import ACCURACIES, SETS
 from branchwise_paper.experiments.settings import Settings
-from sklearn.datasets import load_iris
-from sklearn.decomposition import PCA
 
 COLUMNS = ["dataset", "method", "accuracy", "printed", "seconds", "parameters"]
 
