@@ -283,12 +283,13 @@ def measure_neighbors(job: dict[str, Any]) -> dict[str, Any]:
 
 def spl_problem(model: Any, X: Any) -> Any:
     """The problem that a fitted SPL solved: its edges and its scale."""
+    from branchwise.losses import as_loss
     from branchwise.solvers.spl import SPLProblem, squared_distances
 
     Y = (X - X.mean(axis=0)) * model.scale_
     phi = squared_distances(Y, model.edges_)
-    d = model.embedding_.shape[1]
-    return SPLProblem(Y, model.edges_, phi, d, float(model.gamma), float(model.C))
+    d, loss = model.embedding_.shape[1], as_loss(model.loss, float(model.C))
+    return SPLProblem(Y, model.edges_, phi, d, float(model.gamma), loss)
 
 
 def spl_state(model: Any, X: Any) -> tuple[Any, Any]:
@@ -392,7 +393,7 @@ def measure_subgradient(job: dict[str, Any]) -> dict[str, Any]:
         problem.phi,
         d=problem.n_components,
         gamma=problem.gamma,
-        slack=problem.slack,
+        slack=problem.loss.slack,
         target=target,
         max_seconds=job["max_seconds"],
         max_steps=job.get("max_steps"),

@@ -13,7 +13,7 @@ LAYERS = {
         "_compat", "_typing", "_docs", "_messages", "_parallel", "_memory", "_kdtree", "_writing",
         "data",
     ],
-    "mathematics": ["linalg", "neighbors", "graph", "structures", "solvers"],
+    "mathematics": ["linalg", "neighbors", "graph", "structures", "losses", "solvers"],
     "estimators": ["estimators", "preprocessing", "model_selection", "metrics", "datasets"],
     "analysis": ["trajectory", "pipeline"],
     "interfaces": ["io", "persistence", "plotting", "report", "scverse", "cli", "__main__"],

@@ -12,11 +12,12 @@ from sklearn.neighbors import kneighbors_graph
 
 import branchwise._memory
 from branchwise import SPL
+from branchwise.losses import Squared, as_loss
 from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.posterior import posterior_covariance
 from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
-    posterior_covariance,
     spl,
     squared_distances,
 )
@@ -38,7 +39,9 @@ def test_iris_reaches_the_optimum_within_sixty_evaluations(C, scale):
     model = SPL(n_neighbors=10, C=C, scale=scale).fit(IRIS)
     assert model.n_evaluations_ <= 60
     Y = (IRIS - IRIS.mean(axis=0)) * model.scale_
-    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, C)
+    problem = SPLProblem(
+        Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, as_loss("squared", C)
+    )
     optimum = spl(problem, max_iter=5000, tol=1e-11).state.objective
     gap = optimum - model.objective_
     assert gap <= 1e-6 * abs(optimum)
@@ -78,7 +81,9 @@ def test_automatic_scale_sets_the_median_neighbour_distance():
 def test_edge_violation_is_the_largest_excess_in_squared_units_of_the_data(C):
     model = SPL(C=C, tol=1e-10).fit(IRIS)
     Y = (IRIS - IRIS.mean(axis=0)) * model.scale_
-    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, C)
+    problem = SPLProblem(
+        Y, model.edges_, squared_distances(Y, model.edges_), 2, 1e-3, as_loss("squared", C)
+    )
     state = evaluate(problem, weights(model))
     excess = state.expected - problem.phi - state.s / (2 * C)
     assert model.edge_violation_ == pytest.approx(max(excess.max(), 0) / model.scale_**2)
@@ -109,7 +114,7 @@ def test_gamma_zero_is_the_kernel_pca_of_the_posterior_covariance():
     X = branching(60, 5)
     model = SPL(gamma=0.0).fit(X)
     Y = (X - X.mean(axis=0)) * model.scale_
-    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 0.0, 1e3)
+    problem = SPLProblem(Y, model.edges_, squared_distances(Y, model.edges_), 2, 0.0, Squared(1e3))
     Sigma = posterior_covariance(problem, weights(model))
     scores = KernelPCA(n_components=2, kernel="precomputed").fit_transform(Sigma)
     np.testing.assert_allclose(

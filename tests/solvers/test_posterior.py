@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from branchwise.graph.inverse import plan_elimination, selected_inverse
+from branchwise.losses import as_loss
 from branchwise.solvers.posterior import (
     Precision,
     covariances,
@@ -15,7 +16,7 @@ from branchwise.solvers.posterior import (
     loo_log_likelihood,
     sample_rows,
 )
-from branchwise.solvers.spl import dual_of_loss, evaluate, spl
+from branchwise.solvers.spl import evaluate, spl
 from branchwise.solvers.spl_equality import spl_equality
 
 from .. import oracles
@@ -103,8 +104,8 @@ def primal(p, state):
     error = np.sum((p.Y - mean @ state.W.T) ** 2) + d * np.trace(Sigma)
     likelihood = n * D / 2 * np.log(gamma / (2 * np.pi)) - gamma / 2 * error
     excess = np.maximum(state.expected - p.phi, 0)
-    price = p.slack * excess**2 if np.isfinite(p.slack) else 0.0
-    price = p.upper * excess if np.isfinite(p.upper) else price
+    price = p.loss.slack * excess**2 if np.isfinite(p.loss.slack) else 0.0
+    price = p.loss.upper * excess if np.isfinite(p.loss.upper) else price
     return divergence - likelihood + 2 * np.sum(price)
 
 
@@ -119,8 +120,7 @@ def test_log_evidence_is_minus_the_optimum_of_prop_1(gamma, slack):
 
 @pytest.mark.parametrize(("loss", "tol"), [("absolute", 1e-8), ("hard", 1e-8), ("equality", 1e-13)])
 def test_log_evidence_of_every_loss_is_minus_its_optimum(loss, tol):
-    slack, lower, upper = dual_of_loss(loss, 0.5)
-    p = replace(problem(n=15, D=6, k=3, gamma=0.1), slack=slack, lower=lower, upper=upper)
+    p = replace(problem(n=15, D=6, k=3, gamma=0.1), loss=as_loss(loss, 0.5))
     solve = spl_equality if loss == "equality" else spl
     result = solve(p, max_iter=2000, tol=tol)
     assert result.converged

@@ -9,21 +9,20 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize
 
 from branchwise.graph.inverse import dense_inverse
+from branchwise.losses import Absolute, Equality, Hard, Squared, as_loss
 from branchwise.solvers.spl import (
     SPLProblem,
-    dual_of_loss,
     edge_violation,
     evaluate,
     gap_scale,
-    maximise_edgewise,
     optimality_gap,
     spl,
     squared_distances,
     without_zero_distances,
 )
 from branchwise.solvers.spl_equality import newton_step, self_concordant_gap, spl_equality
-from branchwise.solvers.spl_paths import Path, choose_path, solve_spl, spl_bytes
 from branchwise.solvers.spl_sketch import spl_sketch
+from branchwise.solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 
 from .. import oracles
 from ..conftest import branching
@@ -34,8 +33,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def with_loss(p, loss, C=1.0):
-    slack, lower, upper = dual_of_loss(loss, C)
-    return replace(p, slack=slack, lower=lower, upper=upper)
+    return replace(p, loss=as_loss(loss, C))
 
 
 def equality(n=20, D=6, d=2, *, k=3, gamma=1e-3, seed=0):
@@ -46,7 +44,7 @@ def complete(Y, d=2, *, gamma=1e-3, loss="equality", C=1.0):
     """All pairs of points are edges."""
     Y = Y - Y.mean(axis=0)
     edges = np.column_stack(np.triu_indices(len(Y), 1))
-    p = SPLProblem(Y, edges, squared_distances(Y, edges), d, gamma, np.inf)
+    p = SPLProblem(Y, edges, squared_distances(Y, edges), d, gamma, Hard())
     return with_loss(p, loss, C)
 
 
@@ -58,17 +56,16 @@ def test_each_loss_leaves_in_the_dual_what_its_slack_does(s):
     """min over ξ of U(ξ) − 2sξ, U being 2Cξ² or 2C|ξ| for both orders of a pair, on a wide grid."""
     C, reach = 1.0, 100.0
     xi = np.linspace(-reach, reach, 2_000_001)
-    slack, _, _ = dual_of_loss("squared", C)
-    assert (2 * C * xi**2 - 2 * s * xi).min() == pytest.approx(-(s**2) / (2 * slack), abs=1e-8)
-    slack, lower, upper = dual_of_loss("absolute", C)
-    least = (2 * C * np.abs(xi) - 2 * s * xi).min()
-    assert np.isinf(slack)
-    assert least == pytest.approx(0 if lower <= s <= upper else -2 * (s - C) * reach, abs=1e-8)
+    least = (2 * C * xi**2 - 2 * s * xi).min()
+    assert least == pytest.approx(-Squared(C).cost(np.array([s])), abs=1e-8)
+    least, absolute = (2 * C * np.abs(xi) - 2 * s * xi).min(), Absolute(C)
+    assert absolute.cost(np.array([s])) == 0
+    assert np.isinf(absolute.slack)
+    assert least == pytest.approx(0 if s <= absolute.upper else -2 * (s - C) * reach, abs=1e-8)
 
 
 def test_no_slack_at_any_price_is_the_hard_loss():
-    hard = dual_of_loss("hard", 1.0)
-    assert dual_of_loss("squared", np.inf) == dual_of_loss("absolute", np.inf) == hard
+    assert as_loss("squared", np.inf) == as_loss("absolute", np.inf) == as_loss("hard", 1.0)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
@@ -235,19 +232,20 @@ def test_newton_says_so_where_tied_eigenvalues_leave_no_proof():
 
 def test_weights_of_either_sign_take_the_dense_path_whatever_their_number():
     large = scaled(branching(500, 10), k=4)
-    assert choose_path(large).name == "sparse"
-    assert choose_path(with_loss(large, "equality")) == Path("exact", None)
+    assert choose_solver(large).name == "sparse"
+    assert choose_solver(with_loss(large, "equality")) == Solver("exact", None)
     p = equality()
-    result = solve_spl(p, choose_path(p), max_iter=100, tol=1e-9, rng=np.random.default_rng(0))
+    result = solve_spl(p, choose_solver(p), max_iter=100, tol=1e-9, rng=np.random.default_rng(0))
     assert result.state.objective == spl_equality(p, max_iter=100, tol=1e-9).state.objective
 
 
 def test_memory_of_weights_of_either_sign_grows_with_the_square_of_the_edges():
-    path = Path("exact", None)
-    plain, few, many = (
-        spl_bytes(path, 100, 10, n_edges, signed=signed)
-        for n_edges, signed in [(1000, False), (1000, True), (4000, True)]
-    )
+    def needed(n_edges, loss):
+        edges = np.zeros((n_edges, 2), dtype=int)
+        p = SPLProblem(np.zeros((100, 10)), edges, np.ones(n_edges), 2, 1e-3, loss)
+        return spl_bytes(Solver("exact", None), p)
+
+    plain, few, many = needed(1000, Hard()), needed(1000, Equality()), needed(4000, Equality())
     assert few > plain + 3 * 8 * 1000**2
     assert many > 14 * few
 
@@ -255,7 +253,7 @@ def test_memory_of_weights_of_either_sign_grows_with_the_square_of_the_edges():
 def test_paths_agree_on_an_absolute_slack():
     p = with_loss(scaled(branching(250, 8)), "absolute", 5.0)
     exact, sparse = (
-        solve_spl(p, choose_path(p, name), max_iter=500, tol=1e-7, rng=np.random.default_rng(0))
+        solve_spl(p, choose_solver(p, name), max_iter=500, tol=1e-7, rng=np.random.default_rng(0))
         for name in ("exact", "sparse")
     )
     assert exact.converged
@@ -287,9 +285,9 @@ def test_an_exact_step_in_the_box_never_lowers_the_objective(gamma, C, seed):
 def test_edgewise_maximiser_in_the_box_is_the_maximum(kappa):
     a, phi, upper = 0.7, 0.2, 1.0
     data = None if kappa is None else np.array([kappa])
-    args = np.array([a]), np.array([phi]), np.inf, data
-    assert maximise_edgewise(*args)[0] > upper
-    s = maximise_edgewise(*args, upper=upper)[0]
+    args = np.array([a]), np.array([phi]), data
+    assert Hard().weights(*args)[0] > upper
+    s = Absolute(upper).weights(*args)[0]
     grid = np.linspace(1e-3, upper, 10_001)
     values = a * np.log(grid) - (kappa or 0.0) / grid - 2 * phi * grid
     assert s == grid[values.argmax()]

@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 from scipy import optimize
 from scipy.spatial import procrustes
 
+from branchwise.losses import as_loss
 from branchwise.neighbors import neighbor_edges
 from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
     gap_scale,
-    maximise_edgewise,
     spl,
     squared_distances,
     start,
@@ -30,7 +30,7 @@ def scaled(X, d=2, *, gamma=1e-3, slack=1e3, k=10):
     edges = neighbor_edges(Y, k)
     phi = squared_distances(Y, edges)
     unit = np.sqrt(d / 40 / np.median(phi))
-    return SPLProblem(unit * Y, edges, unit**2 * phi, d, gamma, slack)
+    return SPLProblem(unit * Y, edges, unit**2 * phi, d, gamma, as_loss("squared", slack))
 
 
 def surface(n, noise=0.02, seed=0):
@@ -94,7 +94,7 @@ def test_exact_steps_lead_to_the_optimum(gamma):
     slack=st.one_of(st.floats(1e-3, 1e6), st.just(np.inf)),
 )
 def test_edgewise_maximiser_with_a_data_term_is_the_maximum(a, kappa, phi, slack):
-    s = maximise_edgewise(*map(np.atleast_1d, (a, phi)), slack, np.atleast_1d(kappa))[0]
+    s = as_loss("squared", slack).weights(*map(np.atleast_1d, (a, phi, kappa)))[0]
     slope = a / s + kappa / s**2 - 2 * phi - s / slack
     assert abs(slope) <= 1e-9 * (a / s + kappa / s**2)
 
@@ -102,8 +102,8 @@ def test_edgewise_maximiser_with_a_data_term_is_the_maximum(a, kappa, phi, slack
 def test_edgewise_maximiser_without_a_data_term_is_its_limit(rng):
     a, phi = rng.uniform(size=(2, 50))
     for slack in (1e-2, 1e3, np.inf):
-        closed = maximise_edgewise(a, phi, slack)
-        np.testing.assert_allclose(maximise_edgewise(a, phi, slack, np.zeros(50)), closed)
+        loss = as_loss("squared", slack)
+        np.testing.assert_allclose(loss.weights(a, phi, np.zeros(50)), loss.weights(a, phi))
 
 
 CASES = {
@@ -205,7 +205,7 @@ def test_minoriser_lies_below_the_objective(rng):
     kappa = p.gamma**2 / 8 * s**2 * squared_distances(state.QinvYW, p.edges)
 
     def minoriser(t):
-        return float(np.sum(a * np.log(t) - kappa / t - 2 * p.phi * t - t**2 / (2 * p.slack)))
+        return float(np.sum(a * np.log(t) - kappa / t - 2 * p.phi * t - t**2 / (2 * p.loss.slack)))
 
     offset = state.objective - minoriser(s)
     for size in (0.01, 0.3, 2.0):
@@ -235,7 +235,7 @@ def test_renumbering_depends_on_the_points_alone(rng):
     order = rng.permutation(len(p.Y))
     rank = np.argsort(order)
     edges = np.sort(rank[p.edges], axis=1)
-    other = SPLProblem(p.Y[order], edges, p.phi, p.n_components, p.gamma, p.slack)
+    other = SPLProblem(p.Y[order], edges, p.phi, p.n_components, p.gamma, p.loss)
     one, two = renumber(p).problem, renumber(other).problem
     np.testing.assert_allclose(one.Y, two.Y)
     np.testing.assert_array_equal(one.edges, two.edges)

@@ -92,7 +92,7 @@ def test_embedding_is_the_kernel_pca_of_the_covariance(monkeypatch):
     X = branching(120, 5)
     model = MEU(3, n_neighbors=8).fit(X)
     np.testing.assert_allclose(model.embedding_, kernel_pca(covariance(model), 3), atol=1e-7)
-    monkeypatch.setattr("branchwise.solvers.spl_paths.MAX_EXACT", 50)
+    monkeypatch.setattr("branchwise.solvers.spl_solver.MAX_EXACT", 50)
     monkeypatch.setattr("branchwise_paper.baselines.meu.MAX_DENSE", 0)
     sparse = MEU(3, n_neighbors=8).fit(X)
     np.testing.assert_allclose(sparse.embedding_, kernel_pca(covariance(sparse), 3), atol=1e-7)

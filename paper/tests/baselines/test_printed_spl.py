@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris
 from branchwise import SPL
 from branchwise.graph import squared_distances
 from branchwise.linalg import kernel_pca
+from branchwise.losses import Squared
 from branchwise.neighbors import neighbor_edges
 from branchwise.solvers.spl import SPLProblem
 from branchwise_paper.baselines import PrintedSPL
@@ -60,7 +61,7 @@ def test_algorithm_stays_below_the_optimum_that_spl_proves():
 def test_a_single_edge_converges_to_the_kept_distance():
     Y = np.array([[-0.5], [0.5]])
     edges = np.array([[0, 1]])
-    problem = SPLProblem(Y, edges, squared_distances(Y, edges), 1, 1e-3, 1e6)
+    problem = SPLProblem(Y, edges, squared_distances(Y, edges), 1, 1e-3, Squared(1e6))
     assert algorithm_1(problem, None, 3000).expected == pytest.approx(1.0, abs=0.02)
 
 
@@ -69,7 +70,7 @@ def test_without_noise_model_the_embedding_is_kernel_pca_of_the_posterior():
     found = PrintedSPL(3, gamma=0.0, n_steps=5).fit_transform(X)
     edges = neighbor_edges(X, 10)
     Y = X - X.mean(axis=0)
-    problem = SPLProblem(Y, edges, squared_distances(Y, edges), 3, 0.0, 1e3)
+    problem = SPLProblem(Y, edges, squared_distances(Y, edges), 3, 0.0, Squared(1e3))
     L = oracles.dense_laplacian(edges, len(X), algorithm_1(problem, None, 5).s)
     covariance = np.linalg.inv(4 * L + np.eye(len(X)))
     np.testing.assert_allclose(found, kernel_pca(covariance, 3), atol=1e-8)

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from branchwise.graph import squared_distances
 from branchwise.graph.inverse import dense_inverse
 from branchwise.linalg import kernel_pca
-from branchwise.solvers.spl import SPLProblem, dual_of_loss, spl
+from branchwise.losses import Hard
+from branchwise.solvers.spl import SPLProblem, spl
 from branchwise_paper.baselines import StructureLearning
 from branchwise_paper.baselines.structure_learning import learn_structure, optimality_gap
 
@@ -110,7 +111,7 @@ def test_at_its_own_sigma_it_is_spl_with_no_slack_and_no_noise_model():
     found = learn_structure(Y, beta, tol=1e-6)
     c, edges = found.inverse_sigma2, pairs(15)
     phi = c * (squared_distances(Y, edges) + 2 * beta) / 4
-    problem = SPLProblem(np.zeros((15, 1)), edges, phi, 1, 0.0, *dual_of_loss("absolute", np.inf))
+    problem = SPLProblem(np.zeros((15, 1)), edges, phi, 1, 0.0, Hard())
     theirs = np.zeros((15, 15))
     theirs[tuple(edges.T)] = 4 * c * spl(problem, max_iter=2000, tol=1e-7).state.s
     ours = np.zeros((15, 15))

@@ -1,4 +1,4 @@
-"""Questions to a fitted posterior: any covariance, any expected distance, samples."""
+"""The posterior of a fitted SPL: per sample, and any covariance, expected distance or sample."""
 
 from typing import Any
 
@@ -10,9 +10,17 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import effective_n_jobs
 from .._memory import check_memory
-from .._typing import Floats, Sparse
+from .._typing import Floats, Ints, Sparse
 from ..data.checks import check_count, check_pairs
-from ..solvers.posterior import Precision, covariances, expected_squared_distances, sample_rows
+from ..solvers.posterior import (
+    Precision,
+    covariances,
+    expected_squared_distances,
+    log_evidence,
+    loo_log_likelihood,
+    sample_rows,
+)
+from ..solvers.spl import SPLProblem, SPLState
 
 
 class PosteriorMixin:
@@ -136,6 +144,19 @@ class PosteriorMixin:
         out = np.empty(shape, dtype=self.embedding_.dtype)
         np.add(mean, drawn / self.scale_, out=out, casting="same_kind")
         return out
+
+    def _set_posterior(
+        self, problem: SPLProblem, state: SPLState, order: Ints, n_features: int
+    ) -> None:
+        """What the posterior says of each sample, and the evidence, in units of the data."""
+        per_sample = np.empty((3, len(order)))
+        shift = n_features * np.log(self.scale_)
+        std = np.sqrt(state.diagonal) / (2 * self.scale_)
+        loo = loo_log_likelihood(problem, state, n_features) + shift
+        per_sample[:, order] = std, std * state.diagonal_error / (2 * state.diagonal), loo
+        self.posterior_std_, self.posterior_std_error_, self.loo_log_likelihood_ = per_sample
+        evidence = log_evidence(problem, state, n_features)
+        self.log_evidence_ = evidence + len(order) * shift
 
     def _posterior_mean(self) -> Floats:
         mean = self.embedding_.astype(np.float64)

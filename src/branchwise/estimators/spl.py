@@ -17,21 +17,19 @@ from ..data.checks import check_n_neighbors, check_neighbors
 from ..data.row_order import canonical_order, unit_free
 from ..graph import adjacency, squared_distances
 from ..linalg import kernel_pca
+from ..losses import NAMES, as_loss
 from ..neighbors import graph_edges, neighbor_edges
 from ..solvers.convergence import Callback
 from ..solvers.pca import principal_axes
-from ..solvers.posterior import log_evidence, loo_log_likelihood
+from ..solvers.posterior import kernel_pca_scores, posterior_covariance
 from ..solvers.spl import (
     SPLProblem,
     SPLState,
-    dual_of_loss,
     edge_share,
     edge_violation,
-    maximise_edgewise,
-    posterior_covariance,
     without_zero_distances,
 )
-from ..solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
+from ..solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 from ._base import LANDMARKS, StructureLearner, all_or_nothing
 from ._posterior import PosteriorMixin
 
@@ -127,9 +125,10 @@ class SPL(PosteriorMixin, StructureLearner):
     n_landmarks : int, default=5000
         Used for Dask arrays only. A Dask array is not fitted whole: so many of its rows are chosen
         and fitted in memory, and `transform` places all rows by these. Half of them follow the
-        density, half go to what is not covered yet (`branchwise.data.landmarks.choose_landmarks`, four
-        passes over the data). ``embedding_`` and all other attributes are those of the landmarks,
-        whose number is n_samples there. An array of no more rows than that is fitted whole.
+        density, half go to what is not covered yet
+        (`branchwise.data.landmarks.choose_landmarks`, four passes over the data). ``embedding_`` and
+        all other attributes are those of the landmarks, whose number is n_samples there. An array
+        of no more rows than that is fitted whole.
         benchmarks/landmarks.md says how far the result is from that of all rows.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
@@ -219,7 +218,7 @@ class SPL(PosteriorMixin, StructureLearner):
         "n_landmarks": LANDMARKS,
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="right")],
-        "loss": [StrOptions({"squared", "absolute", "hard", "equality"})],
+        "loss": [StrOptions(set(NAMES))],
         "gamma": [Interval(Real, 0, 1e12, closed="both")],
         "scale": [Interval(Real, 1e-100, 1e100, closed="both"), StrOptions({"auto"}), None],
         "solver": [StrOptions({"auto", "exact", "sparse", "sketch"})],
@@ -279,32 +278,20 @@ class SPL(PosteriorMixin, StructureLearner):
         self
         """
         samples = self._validated(self._landmarks(X, None if neighbors is None else "neighbors"))
-        if self.loss == "equality" and self.solver not in {"auto", "exact"}:
-            raise ValueError(
-                f"solver={self.solver!r} cannot find the negative weights of loss='equality', "
-                "which needs dense matrices; set solver='auto' or 'exact', or loss='hard'."
-            )
+        self._check_solver()
         X = self._training_data(samples)
-        n_samples, n_jobs = X.shape[0], effective_n_jobs(self.n_jobs)
+        n_jobs = effective_n_jobs(self.n_jobs)
         order = canonical_order(X)
         with threadpool_limits(limits=1):
             Y = CentredRows(X[order], n_jobs=n_jobs)
             d = self._resolve_n_components(Y)
-            edges = self._candidate_edges(X, order, neighbors)
-            points = Y.dense(slice(None))
-            phi = squared_distances(points, edges)
-            scale = self._resolve_scale(phi, d)
-            problem = without_zero_distances(
-                SPLProblem(
-                    points * scale, edges, phi * scale**2, d, float(self.gamma), *self._dual()
-                )
-            )
-            path = self._choose_path(Y, problem)
+            problem, self.scale_ = self._problem(Y, self._candidate_edges(X, order, neighbors), d)
+            solver = self._choose_solver(Y, problem)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             result = self._run(
                 lambda report: solve_spl(
                     problem,
-                    path,
+                    solver,
                     max_iter=self.max_iter,
                     tol=self.tol,
                     rng=np.random.default_rng(seed),
@@ -315,72 +302,78 @@ class SPL(PosteriorMixin, StructureLearner):
             state = result.state
             rank = d if self.n_components is None else max(principal_axes(Y, d)[1], 1)
             along_components = self._set_axes(Y, state.W[:, :rank], d, X.dtype)
-            Z = problem.ridge * state.QinvYW[:, :rank] @ along_components / scale
-            if self.gamma > 0:
-                embedding = self.gamma / (self.gamma + 1) * Z
-            else:
-                # A centred covariance of N samples has N − 1 directions.
-                embedding, rank = np.zeros((n_samples, d)), min(d, n_samples - 1)
-                if path.name == "exact":
-                    scores = kernel_pca(posterior_covariance(problem, state.s), rank)
-                else:
-                    scores = kernel_pca_scores(problem, path, state.s, n_jobs=n_jobs)
-                embedding[:, :rank] = scores / scale
+            Z = problem.ridge * state.QinvYW[:, :rank] @ along_components / self.scale_
+            embedding = self._embedding(problem, solver, state, Z)
         self._remember_rows(samples)
-        self.skeleton_, self.embedding_ = np.empty((2, n_samples, d), dtype=X.dtype)
+        self.skeleton_, self.embedding_ = np.empty((2, *Z.shape), dtype=X.dtype)
         self.skeleton_[order], self.embedding_[order] = Z, embedding
-        active = state.s != 0
-        self.edges_ = relabel(edges, order)
-        self.graph_ = adjacency(order[edges[active]], n_samples, state.s[active])
-        self.scale_, self.gamma_, self.solver_ = scale, problem.gamma, path.name
-        self._describe_posterior(problem, state, order, Y.n_features)
+        self.gamma_, self.solver_ = problem.gamma, solver.name
         self.n_evaluations_ = result.n_evaluations
         self.objective_error_, self.optimality_gap_ = result.objective_error, result.gap
-        # The largest of a sketch's noisy estimates would say more about their noise.
-        violation = edge_violation(problem, state)
-        largest = np.nan if path.name == "sketch" else float(np.max(violation, initial=0.0))
-        self.edge_violation_ = largest / scale**2
-        self._index(X if sparse.issparse(X) else X - self.mean_, min(self.n_neighbors, n_samples))
+        self._set_graph(problem, state, order)
+        self._set_posterior(problem, state, order, Y.n_features)
+        self._index(X if sparse.issparse(X) else X - self.mean_, min(self.n_neighbors, len(order)))
         self._edge_share = edge_share(problem)
-        if not active.any():
+        if not state.s.any():
             self._warn_inactive(problem)
         return self
 
-    def _index(self, rows: Matrix, n_neighbors: int) -> None:
-        """Prepare the training data, centred unless sparse, for searches by new samples."""
-        self._search = NearestNeighbors(n_neighbors=n_neighbors).fit(rows)
-        self._searches_sparse = sparse.issparse(rows)
+    def _check_solver(self) -> None:
+        if as_loss(self.loss, float(self.C)).signed and self.solver not in {"auto", "exact"}:
+            raise ValueError(
+                f"solver={self.solver!r} cannot find the negative weights of loss={self.loss!r}, "
+                "which needs dense matrices; set solver='auto' or 'exact', or loss='hard'."
+            )
 
-    def _describe_posterior(
-        self, problem: SPLProblem, state: SPLState, order: Ints, n_features: int
-    ) -> None:
-        """What the posterior says of each sample, and the evidence, in units of the data."""
-        per_sample = np.empty((3, len(order)))
-        shift = n_features * np.log(self.scale_)
-        std = np.sqrt(state.diagonal) / (2 * self.scale_)
-        loo = loo_log_likelihood(problem, state, n_features) + shift
-        per_sample[:, order] = std, std * state.diagonal_error / (2 * state.diagonal), loo
-        self.posterior_std_, self.posterior_std_error_, self.loo_log_likelihood_ = per_sample
-        evidence = log_evidence(problem, state, n_features)
-        self.log_evidence_ = evidence + len(order) * shift
+    def _problem(self, Y: CentredRows, edges: Ints, d: int) -> tuple[SPLProblem, float]:
+        """What is to be solved, and the factor by which its data are multiplied."""
+        points = Y.dense(slice(None))
+        phi = squared_distances(points, edges)
+        scale = self._resolve_scale(phi, d)
+        loss = as_loss(self.loss, float(self.C))
+        problem = SPLProblem(points * scale, edges, phi * scale**2, d, float(self.gamma), loss)
+        return without_zero_distances(problem), scale
 
-    def _dual(self) -> tuple[float, float, float]:
-        """What the loss leaves in the dual: slack, lower and upper bound of the weights."""
-        return dual_of_loss(self.loss, float(self.C))
-
-    def _choose_path(self, Y: CentredRows, problem: SPLProblem) -> Path:
+    def _choose_solver(self, Y: CentredRows, problem: SPLProblem) -> Solver:
         """The way to solve it, if it fits into memory."""
-        path = choose_path(problem, self.solver)
+        solver = choose_solver(problem, self.solver)
         remedy = {
             "exact": "set solver='auto'",
             "sparse": "set solver='sketch'",
             "sketch": "lower n_neighbors or take fewer samples",
         }
-        signed = problem.lower < 0
-        n_edges = len(problem.edges)
-        needed = spl_bytes(path, len(problem.Y), problem.Y.shape[1], n_edges, signed=signed)
-        self._check_memory(Y, needed, remedy["sketch" if signed else path.name])
-        return path
+        kind = "sketch" if problem.loss.signed else solver.name
+        self._check_memory(Y, spl_bytes(solver, problem), remedy[kind])
+        return solver
+
+    def _embedding(self, problem: SPLProblem, solver: Solver, state: SPLState, Z: Floats) -> Floats:
+        """The posterior mean or, for γ = 0, the kernel PCA of the posterior covariance."""
+        if self.gamma > 0:
+            return self.gamma / (self.gamma + 1) * Z
+        # A centred covariance of N samples has N − 1 directions.
+        embedding, rank = np.zeros(Z.shape), min(Z.shape[1], len(Z) - 1)
+        if solver.name == "exact":
+            scores = kernel_pca(posterior_covariance(problem, state.s), rank)
+        else:
+            n_jobs = effective_n_jobs(self.n_jobs)
+            scores = kernel_pca_scores(problem, solver, state.s, n_jobs=n_jobs)
+        embedding[:, :rank] = scores / self.scale_
+        return embedding
+
+    def _set_graph(self, problem: SPLProblem, state: SPLState, order: Ints) -> None:
+        """Set edges_, graph_ and edge_violation_."""
+        active = state.s != 0
+        self.edges_ = relabel(problem.edges, order)
+        self.graph_ = adjacency(order[problem.edges[active]], len(order), state.s[active])
+        # The largest of a sketch's noisy estimates would say more about their noise.
+        violation = edge_violation(problem, state)
+        largest = float(np.max(violation, initial=0.0)) if self.solver_ != "sketch" else np.nan
+        self.edge_violation_ = largest / self.scale_**2
+
+    def _index(self, rows: Matrix, n_neighbors: int) -> None:
+        """Prepare the training data, centred unless sparse, for searches by new samples."""
+        self._search = NearestNeighbors(n_neighbors=n_neighbors).fit(rows)
+        self._searches_sparse = sparse.issparse(rows)
 
     def _candidate_edges(self, X: Matrix, order: Ints, neighbors: Sparse | None) -> Ints:
         """Edges between the rows of X[order].
@@ -432,11 +425,11 @@ class SPL(PosteriorMixin, StructureLearner):
             X = (X.toarray() if sparse.issparse(X) else X) - self.mean_
         distance, index = self._search.kneighbors(X)
         phi = (distance.astype(np.float64) * self.scale_) ** 2
-        slack, _, upper = self._dual()
-        if np.isinf(slack):
+        loss = as_loss(self.loss, float(self.C))
+        if not loss.bears_zero_distances:
             phi = np.maximum(phi, np.finfo(float).tiny ** 0.5)
         share = len(self.components_) / 2 * self._edge_share
-        s = maximise_edgewise(np.full(phi.shape, share), phi, slack, upper=upper)
+        s = loss.weights(np.full(phi.shape, share), phi)
         pull = np.einsum("ik,ikj->ij", s, self.embedding_[index].astype(np.float64))
         total = 4 * s.sum(axis=1, keepdims=True) + self.gamma_ + 1
         return (4 * pull + self.gamma_ * projected) / total

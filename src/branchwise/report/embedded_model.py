@@ -10,6 +10,7 @@ from .._compat import fitted_rows
 from .._typing import Floats, Ints, Matrix
 from ..data.row_order import column_factors, row_keys
 from ..estimators.ddrtree import FIXED_POINT_RTOL, MAX_FIXED_POINT_STEPS
+from ..losses import as_loss
 from ..pipeline import knowing
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
@@ -326,7 +327,7 @@ def drtree_state(model: Any) -> dict[str, Any]:
 
 def spl_state(model: Any) -> dict[str, Any]:
     """How SPL places a sample: by the training samples nearest to it."""
-    slack, _, upper = model._dual()
+    loss = as_loss(model.loss, float(model.C))
     return {
         "kind": "SPL",
         "rows": double(dense(fitted_rows(model._search))),
@@ -334,8 +335,8 @@ def spl_state(model: Any) -> dict[str, Any]:
         "embedding": double(model.embedding_),
         "n_ties": int(model._search.n_neighbors),
         "scale": float(model.scale_),
-        "slack": float(slack),
-        "upper": float(upper),
+        "slack": float(loss.slack),
+        "upper": float(loss.upper),
         "share": len(model.components_) / 2 * float(model._edge_share),
         "gamma": float(model.gamma_),
     }

@@ -1,7 +1,7 @@
 """The posterior of SPL, entry by entry and in samples, and what it says of the data (`eq:post`).
 
 q(X) is matrix normal: mean X = γ/4·Q⁻¹YW, covariance Σ = Q⁻¹/4 between rows, identity between
-columns. Nothing here forms Σ unless the fit did.
+columns. Nothing but `posterior_covariance` forms Σ unless the fit did.
 """
 
 from typing import NamedTuple
@@ -11,9 +11,11 @@ from scipy import linalg
 
 from .._typing import Floats, Ints
 from ..graph import laplacian
-from ..graph.inverse import Solve, elimination_solver, plan_elimination
+from ..graph.inverse import Solve, elimination_solver, plan_elimination, selected_inverse
 from ..graph.sketch import laplacian_solver, scaled_laplacian
+from ..linalg import column_signs, complete_basis, top_eigenvectors
 from .spl import SPLProblem, SPLState
+from .spl_solver import Solver
 
 # Columns of Σ that are computed at a time.
 BLOCK = 64
@@ -111,13 +113,47 @@ def sample_rows(Q: Precision, n_columns: int, rng: np.random.Generator) -> Float
     return X
 
 
+def posterior_covariance(problem: SPLProblem, s: Floats) -> Floats:
+    """Row covariance Σ = (4L + (γ+1)I)⁻¹ of the posterior (`eq:post`), all of it."""
+    L = laplacian(problem.edges, len(problem.Y), s).toarray()
+    precision = 4 * L + (problem.gamma + 1) * np.eye(len(L))
+    return linalg.cho_solve(linalg.cho_factor(precision), np.eye(len(L)))
+
+
+def kernel_pca_scores(problem: SPLProblem, solver: Solver, s: Floats, *, n_jobs: int = 1) -> Floats:
+    """Kernel PCA of the posterior covariance Σ = Q⁻¹/4, without forming it.
+
+    L has the eigenvectors of Σ, and its null vector is what centring takes away. The inverse of
+    L + c'·I, with c' much smaller than the ridge c, tells the wanted ones far better apart.
+    """
+    n, shift = len(problem.Y), 1e-3 * problem.ridge
+    d = min(problem.n_components, n - 1)
+    if solver.plan is None:
+        solve = laplacian_solver(scaled_laplacian(problem.edges, n, s, shift), n_jobs=n_jobs)
+    else:
+        exact = selected_inverse(solver.plan)(s, shift).solve
+
+        def solve(B: Floats, accuracy: float) -> Floats:
+            return exact(B)
+
+    def apply(V: Floats, accuracy: float) -> Floats:
+        X = solve(V - V.mean(axis=0), accuracy)
+        return X - X.mean(axis=0)
+
+    start = complete_basis(np.zeros((n, 0)), d)
+    values, vectors, _ = top_eigenvectors(apply, start, d)
+    variance = 1 / (4 * (1 / values - shift + problem.ridge))
+    scores = vectors[:, :d] * np.sqrt(variance)
+    return scores * column_signs(scores)
+
+
 def log_evidence(problem: SPLProblem, state: SPLState, n_features: int) -> float:
     """Regularised evidence: minus the optimum of `op:ebi-W`, with all its constants.
 
     By `prop:ebi-W` the optimum is −log ∫ π(X)·p(Y | X, W)·exp(−2Σ s_e‖x_i − x_j‖²) dX, less what
     the distances cost:
 
-        ND/2·log(γ/2π) − γ/2·‖Y‖² − d/2·logdet 4Q + γ²/8·Tr(WᵀYᵀQ⁻¹YW) + 2Σφ_e s_e + slack terms.
+        ND/2·log(γ/2π) − γ/2·‖Y‖² − d/2·logdet 4Q + γ²/8·Tr(WᵀYᵀQ⁻¹YW) + 2Σφ_e s_e + cost(s).
 
     Without edges it is the log-likelihood of probabilistic PCA with axes W of unit length. It is
     −∞ for γ = 0, noise of infinite variance.

@@ -1,6 +1,5 @@
 """SPL that keeps every distance: weights of either sign, by Newton's method."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -8,8 +7,8 @@ from scipy import linalg
 
 from .._typing import Floats
 from ..graph.inverse import Invert, dense_inverse
-from .convergence import Callback, Progress
-from .spl import SPLProblem, SPLResult, SPLState, evaluate, gap_scale, start
+from .convergence import Callback
+from .spl import Record, SPLProblem, SPLResult, SPLState, evaluate, gap_scale, start
 
 # Parts of the slope that a full and a shortened step must realise, and the shortest to try.
 GOOD, ARMIJO, MIN_STEP = 0.25, 1e-4, 1e-10
@@ -38,32 +37,26 @@ def spl_equality(
     Examples
     --------
     >>> import numpy as np
+    >>> from branchwise.losses import Equality
     >>> from branchwise.solvers.spl import SPLProblem
     >>> from branchwise.solvers.spl_equality import spl_equality
-    >>> Y = np.array([[-1.0], [0.0], [2.0]])
-    >>> problem = SPLProblem(
-    ...     Y, np.array([[0, 1], [1, 2]]), np.array([1.0, 4.0]), 1, 1e-3, np.inf, -np.inf
-    ... )
+    >>> Y, edges = np.array([[-1.0], [0.0], [2.0]]), np.array([[0, 1], [1, 2]])
+    >>> problem = SPLProblem(Y, edges, np.array([1.0, 4.0]), 1, 1e-3, Equality())
     >>> result = spl_equality(problem, max_iter=100, tol=1e-12)
     >>> result.state.expected.round(4), result.state.s.round(2)
     (array([1., 4.]), array([ 0.17, -0.08]))
     """
     check_stretch(problem)
-    start_time = time.perf_counter()
+    record = Record(max_iter, callback)
     invert = dense_inverse(problem.edges, len(problem.Y))
-    history: list[float] = []
     n_evaluations = 1
     state = evaluate(problem, start(problem), invert)
     while True:
         step, decrement = newton_step(problem, state, invert)
         gap = self_concordant_gap(problem, decrement)
         relative = gap / gap_scale(problem, state.s, state.logdet)
-        history.append(state.objective)
-        n_iter = len(history) - 1
-        if callback is not None:
-            elapsed = time.perf_counter() - start_time
-            callback(Progress(n_iter, max_iter, state.objective, relative, elapsed))
-        if relative <= tol or n_iter == max_iter:
+        record.note(state.objective, relative)
+        if relative <= tol or record.n_iter == max_iter:
             break
         # Where f has a maximum the decrement falls below one on the way; else it never does.
         if decrement > 0.5 and flatness(problem, state.s) > MAX_FLATNESS:
@@ -76,7 +69,7 @@ def spl_equality(
     if problem.gamma > 0 and decrement > 0.5:
         # Eigenvalues tie, and W turns about. Whether distances can be kept does not depend on γ.
         spl_equality(replace(problem, gamma=0.0), max_iter=max_iter, tol=1.0)
-    return SPLResult(state, gap, history, n_iter, n_evaluations, relative, bool(relative <= tol))
+    return SPLResult(state, gap, record.history, n_evaluations, relative, bool(relative <= tol))
 
 
 def newton_step(problem: SPLProblem, state: SPLState, invert: Invert) -> tuple[Floats, float]:

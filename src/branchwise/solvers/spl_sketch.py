@@ -1,6 +1,5 @@
 """SPL on graphs too entangled to invert: minorise–maximise steps with estimated resistances."""
 
-import time
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,17 +11,17 @@ from .._typing import Floats, Ints
 from ..graph import adjacency, squared_distances
 from ..graph.sketch import laplacian_solver, scaled_laplacian, sketch
 from ..linalg import column_signs
-from .convergence import Callback, Progress
+from .convergence import Callback
 from .spl import (
+    Record,
     SPLProblem,
     SPLResult,
     SPLState,
     assemble,
     gap_scale,
-    maximise_edgewise,
+    objective,
     projection,
     start,
-    structure_terms,
     tracked_projection,
 )
 
@@ -32,10 +31,9 @@ N_COLUMNS, N_FINAL = 16, 64
 # The least change of the objective that the noise of the steps lets one see.
 MIN_TOL = 1e-5
 
-# Accuracy of the random solutions, to be well below their noise, and of W, in the steps and
-# at the end.
-SKETCH_RTOL, FINAL_SKETCH_RTOL = 1e-2, 1e-3
-
+# Accuracy of the random solutions in the steps, to be well below their noise, and of W in the
+# steps and at the end.
+SKETCH_RTOL = 1e-2
 PROJECTION_RTOL, FINAL_PROJECTION_RTOL = 1e-3, 1e-8
 
 # The data term holds neighbours together by about γ² as much as the graph does. Below this γ
@@ -65,10 +63,11 @@ def spl_sketch(
     Examples
     --------
     >>> import numpy as np
+    >>> from branchwise.losses import Squared
     >>> from branchwise.solvers.spl import SPLProblem
     >>> from branchwise.solvers.spl_sketch import spl_sketch
     >>> Y = np.array([[-1.0], [0.0], [1.0]])
-    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, 1e3)
+    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, Squared(1e3))
     >>> result = spl_sketch(problem, max_iter=200, tol=0, rng=np.random.default_rng(0))
     >>> result.state.s.round(1)  # 0.108 at the optimum
     array([0.1, 0.1])
@@ -76,22 +75,14 @@ def spl_sketch(
     renumbered = renumber(problem)
     problem = renumbered.problem
     d = min(problem.n_components, problem.Y.shape[1])
-    start_time = time.perf_counter()
-    history: list[float] = []
-    change = np.inf
-    converged = False
-
-    def report(objective: float) -> None:
-        history.append(objective)
-        if callback is not None:
-            elapsed = time.perf_counter() - start_time
-            callback(Progress(len(history) - 1, max_iter, objective, change, elapsed))
-
+    record = Record(max_iter, callback)
+    change, converged = np.inf, False
     s = average = start(problem)
     spread: Floats | None = None
     captured = 0.0
     basis = projection(problem.Y, lambda B: B, d).basis
     for step in range(1, max_iter + 1):
+        weight = 2 / (step + 1)  # of this step in the averages of all
         Q = scaled_laplacian(problem.edges, len(problem.Y), s, problem.ridge)
         estimate = sketch(
             problem.edges,
@@ -103,39 +94,52 @@ def spl_sketch(
             rtol=SKETCH_RTOL,
             n_jobs=n_jobs,
         )
-        weight = 2 / (step + 1)  # of this step in the averages of all
-        is_power_of_two = step & (step - 1) == 0
-        if problem.gamma > SMALL_GAMMA or (problem.gamma > 0 and is_power_of_two):
+        if is_projected(problem.gamma, step):
             solve = laplacian_solver(Q, n_jobs=n_jobs)
             projected = tracked_projection(problem.Y, solve, d, basis, rtol=PROJECTION_RTOL)
             basis, captured = projected.basis, projected.captured
             now = squared_distances(projected.QinvYW, problem.edges)
             spread = now if spread is None else spread + weight * (now - spread)
-        data_term = problem.gamma**2 / 8 * captured
-        report(structure_terms(problem, s, estimate.logdet) - data_term)
+        record.note(objective(problem, s, estimate.logdet, captured), change)
         s = ascend(problem, s, estimate.resistance, spread)
         moved = weight * (s - average)
         average = average + moved
-        curvature = problem.n_components / 2 * estimate.resistance**2 + 1 / problem.slack
-        if spread is not None:
-            curvature += problem.gamma**2 / 4 * spread * estimate.resistance
-        change = float(curvature @ moved**2) / 2 / gap_scale(problem, average, estimate.logdet)
+        scale = gap_scale(problem, average, estimate.logdet)
+        change = estimated_change(problem, moved, estimate.resistance, spread) / scale
         converged = tol > 0 and change <= max(tol, MIN_TOL)
         if converged:
             break
     state, error = estimate_state(problem, average, basis, rng, n_jobs)
-    report(state.objective)
+    record.note(state.objective, change)
     return SPLResult(
         renumbered.restore(state),
         np.nan,
-        history,
-        len(history) - 1,
-        len(history),
+        record.history,
+        len(record.history),
         change,
         converged,
         "change of the objective",
         error,
     )
+
+
+def is_projected(gamma: float, step: int) -> bool:
+    """Whether a step computes W again: always for a large γ, else in steps 1, 2, 4, 8 and so on."""
+    is_power_of_two = step & (step - 1) == 0
+    return gamma > SMALL_GAMMA or (gamma > 0 and is_power_of_two)
+
+
+def estimated_change(
+    problem: SPLProblem, moved: Floats, resistance: Floats, spread: Floats | None
+) -> float:
+    """How much the objective changes near its maximum when the weights move, to second order.
+
+    By the diagonal of the Hessian only.
+    """
+    curvature = problem.n_components / 2 * resistance**2 + 1 / problem.loss.slack
+    if spread is not None:
+        curvature += problem.gamma**2 / 4 * spread * resistance
+    return float(curvature @ moved**2) / 2
 
 
 class Renumbered(NamedTuple):
@@ -196,7 +200,7 @@ def ascend(
     """
     a = problem.n_components / 2 * s * resistance
     kappa = None if spread is None else problem.gamma**2 / 8 * s**2 * spread
-    return maximise_edgewise(a, problem.phi, problem.slack, kappa, upper=problem.upper)
+    return problem.loss.weights(a, problem.phi, kappa)
 
 
 def estimate_state(

@@ -12,14 +12,11 @@ from branchwise._memory import check_memory
 from branchwise._typing import Floats, Ints, Sparse
 from branchwise.graph import adjacency, squared_distances
 from branchwise.linalg import kernel_pca
+from branchwise.losses import Equality, Hard
 from branchwise.neighbors import neighbor_edges
-from branchwise.solvers.spl import (
-    SPLProblem,
-    dual_of_loss,
-    posterior_covariance,
-    without_zero_distances,
-)
-from branchwise.solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
+from branchwise.solvers.posterior import kernel_pca_scores, posterior_covariance
+from branchwise.solvers.spl import SPLProblem, without_zero_distances
+from branchwise.solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 
 from ._base import Baseline
 from ._gaussian import centred_with_variance, warn_unconverged
@@ -39,7 +36,7 @@ class Unfolding(NamedTuple):
     n_iter: int
     converged: bool
     problem: SPLProblem
-    path: Path
+    solver: Solver
 
 
 def as_spl(
@@ -61,9 +58,9 @@ def as_spl(
     >>> as_spl(np.array([[0, 1]]), np.array([3.0]), 2, 5, 0.1).phi.round(3)
     array([0.3])
     """
-    dual = dual_of_loss("equality" if signed else "hard", np.inf)
+    loss = Equality() if signed else Hard()
     unused = np.zeros((n_samples, 1))
-    return without_zero_distances(SPLProblem(unused, edges, lam * phi, n_features, 0.0, *dual))
+    return without_zero_distances(SPLProblem(unused, edges, lam * phi, n_features, 0.0, loss))
 
 
 def unfold(
@@ -105,16 +102,16 @@ def unfold(
     array([1., 4.])
     """
     problem = as_spl(edges, phi, n_samples, n_features, lam, signed=signed)
-    path = choose_path(problem)
+    solver = choose_solver(problem)
     remedy = "set signed=False or lower n_neighbors" if signed else "lower n_neighbors"
     check_memory(
-        spl_bytes(path, n_samples, 1, len(edges), signed=signed),
+        spl_bytes(solver, problem),
         f"MEU with {len(edges):,} edges between {n_samples:,} samples",
         remedy,
     )
     rng = np.random.default_rng(seed)
     try:
-        result = solve_spl(problem, path, max_iter=max_iter, tol=tol, rng=rng)
+        result = solve_spl(problem, solver, max_iter=max_iter, tol=tol, rng=rng)
     except ValueError as error:
         if not signed:
             longest, shortest = np.sqrt([phi.max(), phi[phi > 0].min()])
@@ -137,7 +134,7 @@ def unfold(
         result.n_iter,
         result.converged,
         problem,
-        path,
+        solver,
     )
 
 
@@ -145,11 +142,11 @@ def embedding(found: Unfolding, n_components: int, lam: float) -> Floats:
     """Kernel PCA of (L + λI)⁻¹, which is 1/λ times the posterior covariance of the SPL problem."""
     s, n = found.s / (4 * lam), len(found.problem.Y)
     is_many = n < SAMPLES_PER_COMPONENT * n_components and n <= MAX_DENSE
-    if found.path.name == "exact" or is_many:
+    if found.solver.name == "exact" or is_many:
         scores = kernel_pca(posterior_covariance(found.problem, s), n_components)
     else:
         narrow = replace(found.problem, n_components=n_components)
-        scores = kernel_pca_scores(narrow, found.path, s)
+        scores = kernel_pca_scores(narrow, found.solver, s)
     return scores / np.sqrt(lam)
 
 

@@ -11,9 +11,11 @@ from branchwise.data.checks import check_n_neighbors
 from branchwise.graph import squared_distances
 from branchwise.graph.inverse import dense_inverse, selected_inverse
 from branchwise.linalg import column_signs
+from branchwise.losses import as_loss
 from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.posterior import kernel_pca_scores
 from branchwise.solvers.spl import SPLProblem, SPLState, evaluate
-from branchwise.solvers.spl_paths import choose_path, kernel_pca_scores
+from branchwise.solvers.spl_solver import choose_solver
 
 from ._base import Baseline
 
@@ -25,9 +27,10 @@ def algorithm_1(problem: SPLProblem, invert: Any, n_steps: int) -> SPLState:
     --------
     >>> import numpy as np
     >>> from branchwise_paper.baselines.printed_spl import algorithm_1
+    >>> from branchwise.losses import Squared
     >>> from branchwise.solvers.spl import SPLProblem
     >>> Y = np.array([[-1.0], [0.0], [1.0]])
-    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, 1e3)
+    >>> problem = SPLProblem(Y, np.array([[0, 1], [1, 2]]), np.ones(2), 1, 1e-3, Squared(1e3))
     >>> algorithm_1(problem, None, 100).expected.round(3)  # so small a problem it solves
     array([1., 1.])
     """
@@ -114,9 +117,10 @@ class PrintedSPL(Baseline):
         Y = X - X.mean(axis=0)
         phi = squared_distances(Y, edges)
         gamma = float(self.gamma)
-        problem = SPLProblem(Y, edges, phi, self.n_components, gamma, float(self.C))
-        path = choose_path(problem)
-        plan = path.plan
+        loss = as_loss("squared", float(self.C))
+        problem = SPLProblem(Y, edges, phi, self.n_components, gamma, loss)
+        solver = choose_solver(problem)
+        plan = solver.plan
         invert = dense_inverse(edges, len(X)) if plan is None else selected_inverse(plan)
         state = algorithm_1(problem, invert, self.n_steps)
         self.objective_ = state.objective
@@ -124,5 +128,5 @@ class PrintedSPL(Baseline):
         if gamma > 0:
             found = gamma / 4 * state.QinvYW * column_signs(state.W)
         else:
-            found = kernel_pca_scores(problem, path, state.s)
+            found = kernel_pca_scores(problem, solver, state.s)
         self.embedding_[:, : found.shape[1]] = found

@@ -7,19 +7,20 @@ from hypothesis import strategies as st
 
 import branchwise.graph.inverse
 import branchwise.solvers.spl
-import branchwise.solvers.spl_paths
+import branchwise.solvers.spl_solver
 from branchwise.graph.inverse import plan_elimination, selected_inverse
 from branchwise.linalg import kernel_pca
+from branchwise.losses import Hard, Squared
 from branchwise.neighbors import neighbor_edges
+from branchwise.solvers.posterior import kernel_pca_scores, posterior_covariance
 from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
     optimality_gap,
-    posterior_covariance,
     spl,
     squared_distances,
 )
-from branchwise.solvers.spl_paths import Path, choose_path, kernel_pca_scores, solve_spl, spl_bytes
+from branchwise.solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 
 from .. import oracles
 from ..conftest import branching
@@ -69,7 +70,7 @@ def test_sparse_evaluation_of_duplicates_and_pieces_is_the_dense_one(rng):
     X[90:] += 100.0
     Y = X - X.mean(axis=0)
     edges = neighbor_edges(Y, 5)
-    p = SPLProblem(Y, edges, squared_distances(Y, edges), 2, 1e-3, 1e3)
+    p = SPLProblem(Y, edges, squared_distances(Y, edges), 2, 1e-3, Squared(1e3))
     for s in (random_weights(p, rng), np.zeros(len(edges)), np.full(len(edges), 1e3)):
         assert_same_state(evaluate(p, s, invert_sparsely(p)), evaluate(p, s))
 
@@ -77,7 +78,7 @@ def test_sparse_evaluation_of_duplicates_and_pieces_is_the_dense_one(rng):
 def test_sparse_optimum_is_the_dense_one():
     p = scaled(surface(400))
     dense, sparse = (
-        solve_spl(p, choose_path(p, name), max_iter=200, tol=1e-9, rng=np.random.default_rng(0))
+        solve_spl(p, choose_solver(p, name), max_iter=200, tol=1e-9, rng=np.random.default_rng(0))
         for name in ("exact", "sparse")
     )
     assert sparse.converged
@@ -99,20 +100,20 @@ def test_projection_of_many_features_needs_few_columns(limit, rng, monkeypatch):
 
 def test_automatic_choice_goes_by_size_and_entanglement(monkeypatch):
     small, large = scaled(surface(300)), scaled(surface(900))
-    assert choose_path(small) == Path("exact", None)
-    assert choose_path(large).name == "sparse"
-    monkeypatch.setattr(branchwise.solvers.spl_paths, "MAX_FLOPS", 1e3)
-    monkeypatch.setattr(branchwise.solvers.spl_paths, "MAX_FLOPS_PER_SAMPLE", 1.0)
-    assert choose_path(small).name == "exact"
-    assert choose_path(large) == Path("sketch", None)
+    assert choose_solver(small) == Solver("exact", None)
+    assert choose_solver(large).name == "sparse"
+    monkeypatch.setattr(branchwise.solvers.spl_solver, "MAX_FLOPS", 1e3)
+    monkeypatch.setattr(branchwise.solvers.spl_solver, "MAX_FLOPS_PER_SAMPLE", 1.0)
+    assert choose_solver(small).name == "exact"
+    assert choose_solver(large) == Solver("sketch", None)
 
 
 @pytest.mark.parametrize("name", ["exact", "sparse", "sketch"])
-def test_a_named_path_is_taken(name):
+def test_a_named_solver_is_taken(name):
     for p in (problem(), scaled(surface(600))):
-        path = choose_path(p, name)
-        assert path.name == name
-        assert (path.plan is not None) == (name == "sparse")
+        solver = choose_solver(p, name)
+        assert solver.name == name
+        assert (solver.plan is not None) == (name == "sparse")
 
 
 def test_memory_grows_with_the_square_only_on_the_dense_path():
@@ -120,7 +121,7 @@ def test_memory_grows_with_the_square_only_on_the_dense_path():
     for n in (1000, 4000):
         p = scaled(surface(n))
         for name in ("exact", "sparse", "sketch"):
-            needed = spl_bytes(choose_path(p, name), n, 20, len(p.edges))
+            needed = spl_bytes(choose_solver(p, name), p)
             paths.setdefault(name, []).append(needed)
     growth = {name: large / small for name, (small, large) in paths.items()}
     assert growth["exact"] > 11
@@ -134,7 +135,7 @@ def test_kernel_pca_of_the_posterior_needs_no_dense_matrix(name):
     p = scaled(branching(200, 6), gamma=0.0)
     s = spl(p, max_iter=200, tol=1e-6).state.s
     expected = kernel_pca(posterior_covariance(p, s), 2)
-    scores = kernel_pca_scores(p, choose_path(p, name), s)
+    scores = kernel_pca_scores(p, choose_solver(p, name), s)
     np.testing.assert_allclose(scores, expected, atol=1e-8)
 
 
@@ -142,7 +143,7 @@ def test_kernel_pca_of_two_pieces_tells_them_apart(rng):
     X = np.concatenate([branching(60, 4), branching(60, 4, seed=1) + 100.0])
     p = scaled(X, gamma=0.0, k=5)
     s = rng.exponential(size=len(p.phi))
-    scores = kernel_pca_scores(p, choose_path(p, "sparse"), s)
+    scores = kernel_pca_scores(p, choose_solver(p, "sparse"), s)
     expected = kernel_pca(posterior_covariance(p, s), 2)
     # All entries of the first column have the same size: rounding picks the sign.
     np.testing.assert_allclose(scores, oracles.align(scores, expected), atol=1e-8)
@@ -151,9 +152,9 @@ def test_kernel_pca_of_two_pieces_tells_them_apart(rng):
 
 
 def test_paths_agree_on_a_problem_without_slack():
-    p = replace(scaled(surface(300)), slack=np.inf)
+    p = replace(scaled(surface(300)), loss=Hard())
     runs = [
-        solve_spl(p, choose_path(p, name), max_iter=500, tol=1e-5, rng=np.random.default_rng(0))
+        solve_spl(p, choose_solver(p, name), max_iter=500, tol=1e-5, rng=np.random.default_rng(0))
         for name in ("exact", "sparse")
     ]
     assert runs[0].state.objective == pytest.approx(runs[1].state.objective, rel=2e-5)
