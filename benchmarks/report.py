@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 from branchwise import DDRTree
 from branchwise.datasets import make_tree
 from branchwise.report import write_report
-from branchwise.report.writing import read_static
+from branchwise.report.page import read_static
 from branchwise.trajectory import Trajectory
 from render import between_markers
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from branchwise.report.writing import read_static
+from branchwise.report.page import read_static
 
 
 def test_the_page_loads_without_a_request_or_an_error(open_page, report):

@@ -1,6 +1,6 @@
 import pytest
 
-from branchwise.report import writing as page
+from branchwise.report import page
 
 STATIC = {
     "report.js": 'document.getElementById("app").textContent = "ready";\n',

@@ -534,8 +534,8 @@ def test_graphs_of_many_branches_have_no_trends(data, monkeypatch):
     n_branches = len(path.branch_table_)
     assert second == (
         f"Trends of features are left out: the graph has {n_branches} branches, of which at most "
-        "60 are drawn; remove those that cannot be told from noise first (branchwise fit --prune, or "
-        "Trajectory.prune in Python)."
+        "60 are drawn; remove those that cannot be told from noise first (branchwise fit --prune, "
+        "or Trajectory.prune in Python)."
     )
 
 

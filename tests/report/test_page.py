@@ -2,15 +2,17 @@
 
 import base64
 import hashlib
+import pkgutil
+import re
 from html.parser import HTMLParser
 from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from branchwise.report import read_report, report_html, write_report
-from branchwise.report import writing as page
+from branchwise.report import page, read_report, report_html, write_report
 from branchwise.report.content import report_state
 from branchwise.trajectory import Trajectory
 
@@ -105,7 +107,7 @@ def test_names_and_labels_cannot_leave_their_places(text, static, tmp_path):
     assert [tag for tag, *_ in found.found] == [tag for tag, *_ in plain.found]
     assert [a for _, a, _ in found.found] == [a for _, a, _ in plain.found]
     [(_, title)] = found.of("title")
-    assert title == page.shown(text)
+    assert title == page.visible(text)
     write_report(tmp_path / "page.html", path, **options)
     state = read_report(tmp_path / "page.html")
     assert state["title"] == text
@@ -166,3 +168,12 @@ def test_a_page_that_was_not_built(monkeypatch, tmp_path):
         FileNotFoundError, match=r"static/report\.css, a part of every report, is not"
     ):
         page.render(report_state(Trajectory(*FORK)))
+
+
+def test_the_javascript_names_python_that_exists():
+    sources = Path(__file__).parents[2] / "web" / "src"
+    text = "\n".join(path.read_text("utf-8") for path in sources.rglob("*.js"))
+    twins = set(re.findall(r"branchwise(?:\.[a-z]\w*)+", text)) - {"branchwise.js"}
+    assert len(twins) >= 8
+    for name in twins:
+        pkgutil.resolve_name(name)

@@ -316,7 +316,8 @@ def test_several_analyses_live_side_by_side(learned):
 
 def test_importing_needs_no_anndata_and_a_call_says_how_to_get_it():
     code = (
-        "import sys; sys.modules['anndata'] = None; import branchwise; tool = branchwise.tl.ddrtree\n"
+        "import sys; sys.modules['anndata'] = None; import branchwise\n"
+        "tool = branchwise.tl.ddrtree\n"
         "try: tool(None)\n"
         "except ImportError as error: print(error)"
     )

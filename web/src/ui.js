@@ -19,6 +19,13 @@ const GROUPS = [
   ["computed", "Computed"],
   ["feature", "Features"],
 ];
+// Tabs beside the views: a new one is a file in panels/ and a line here.
+const PANELS = [
+  ["branches", "Branches", branchPanel],
+  ["feature", "Feature", featurePanel],
+  ["new", "New sample", placingPanel],
+  ["selection", "Selection", selectionPanel],
+];
 const MOST_SHOWN = 14;
 const NOT_CHOSEN = "Nobody has chosen this root: it is the first end of the longest path.";
 // The part of the embedding's width that is left to the legend at most.
@@ -241,7 +248,7 @@ function toolbar(app) {
   return bar;
 }
 
-/** Milestones by name, and a node that is none if it is the root. */
+/** Milestones by name, and the root also where it is not one. */
 function rootSelect(app) {
   const nodes = app.tree.milestones.map((milestone) => ({
     value: String(milestone.node),
@@ -444,7 +451,7 @@ function showTip(app, tip, i, event) {
     tip.hidden = true;
     return;
   }
-  // What is looked at comes first, then all columns that are no features.
+  // What is looked at comes first, then all columns that are not features.
   const looked = [app.column(app.colorKey), app.chosenFeature?.()];
   const others = app.table.filter((column) => column.group !== "feature");
   const shown = [...new Set([...looked, ...others])].filter((c) => c && c.group !== "tree");
@@ -486,13 +493,7 @@ function showNodeTip(app, tip, node, event) {
 // Panels
 
 function sidebar(app) {
-  const tabs = [
-    ["branches", "Branches", branchPanel],
-    ["feature", "Feature", featurePanel],
-    ["new", "New sample", placingPanel],
-    ["selection", "Selection", selectionPanel],
-  ];
-  const buttons = tabs.map(([name, words]) =>
+  const buttons = PANELS.map(([name, words]) =>
     h(
       "button",
       {
@@ -507,7 +508,7 @@ function sidebar(app) {
   );
   app.openTab = open;
   const list = h("div", { role: "tablist", "aria-label": "Panels" }, buttons);
-  const bodies = tabs.map(([name, , build]) =>
+  const bodies = PANELS.map(([name, , build]) =>
     h(
       "div",
       { role: "tabpanel", id: `panel-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" },
@@ -516,18 +517,18 @@ function sidebar(app) {
   );
   list.addEventListener("keydown", (event) => {
     const k = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
-    const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: tabs.length - 1 }[
+    const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: PANELS.length - 1 }[
       event.key
     ];
     if (wanted === undefined) return;
-    const next = (wanted + tabs.length) % tabs.length;
-    open(tabs[next][0]);
+    const next = (wanted + PANELS.length) % PANELS.length;
+    open(PANELS[next][0]);
     buttons[next].focus();
     event.preventDefault();
   });
 
   function open(name) {
-    tabs.forEach(([other], k) => {
+    PANELS.forEach(([other], k) => {
       const on = other === name;
       buttons[k].setAttribute("aria-selected", String(on));
       buttons[k].tabIndex = on ? 0 : -1;

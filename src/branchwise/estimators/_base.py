@@ -477,10 +477,10 @@ class StructureLearner(
         >>> path.stat().st_size > 10_000
         True
         """
-        from ..report.writing import estimator_html
+        from ..report.page import estimator_to_html
 
         check_is_fitted(self)
-        return estimator_html(
+        return estimator_to_html(
             self,
             path,
             X=X,

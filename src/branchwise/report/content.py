@@ -24,7 +24,7 @@ from .columns import (
 )
 from .embedded_model import known_notes, model_state
 from .encoding import double, indices, single
-from .facts import model_facts, told
+from .facts import model_facts, shareable
 from .features import Features, chosen_features, given_features, trends_state
 
 VERSION = 1
@@ -123,7 +123,7 @@ def report_state(
         ],
         "trends": trends,
         "model": placing,
-        "facts": told(known),
+        "facts": shareable(known),
         "objective_history": double(getattr(model, "objective_history_", np.empty(0))),
     }
 

@@ -163,8 +163,8 @@ def decode(text: str) -> Any:
         RecursionError,
     ) as error:
         raise ValueError(
-            f"the data are not as a page of branchwise holds them ({error}); take a file that branchwise "
-            "report or to_html has written."
+            f"the data are not as a page of branchwise holds them ({error}); take a file that "
+            "branchwise report or to_html has written."
         ) from error
 
 
@@ -216,8 +216,8 @@ def read_report(path: Any) -> Any:
         found = DATA.search(file.read())
     if found is None:
         raise ValueError(
-            f"{path} is no page of branchwise: it has no data; take a file that branchwise report or "
-            "to_html has written."
+            f"{path} is no page of branchwise: it has no data; take a file that branchwise report "
+            "or to_html has written."
         )
     return decode(found[1])
 

@@ -18,7 +18,7 @@ from ..trajectory import Trajectory
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 # Parameters that say how a fit was watched, not what was fitted.
-UNTOLD = {"callback", "verbose", "n_jobs", "checkpoint"}
+NOT_FACTS = {"callback", "verbose", "n_jobs", "checkpoint"}
 
 
 def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
         parameters = model.get_params(deep=False)
         facts = {
             "method": type(model).__name__,
-            "parameters": {k: v for k, v in parameters.items() if k not in UNTOLD},
+            "parameters": {k: v for k, v in parameters.items() if k not in NOT_FACTS},
             "fitted": fitted_facts(model),
             "seed": parameters["random_state"],
             "objective": float(model.objective_),
@@ -91,21 +91,21 @@ def graph_facts(path: Trajectory) -> dict[str, Any]:
     }
 
 
-def told(value: Any) -> Any:
+def shareable(value: Any) -> Any:
     """A fact as a page holds it: other objects by what they are, files by their names alone.
 
     Examples
     --------
     >>> import pathlib
     >>> import numpy as np
-    >>> from branchwise.report.facts import told
-    >>> told({"init": np.zeros((3, 2)), "input": pathlib.Path("/home/me/table.csv"), "C": np.inf})
-    {'init': 'array of shape (3, 2)', 'input': 'table.csv', 'C': 'inf'}
+    >>> from branchwise.report.facts import shareable
+    >>> shareable({"init": np.zeros((3, 2)), "input": pathlib.Path("/home/me/a.csv"), "C": np.inf})
+    {'init': 'array of shape (3, 2)', 'input': 'a.csv', 'C': 'inf'}
     """
     if isinstance(value, Mapping):
-        return {str(name): told(fact) for name, fact in value.items()}
+        return {str(name): shareable(fact) for name, fact in value.items()}
     if isinstance(value, list | tuple):
-        return [told(fact) for fact in value]
+        return [shareable(fact) for fact in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and math.isinf(value):

@@ -323,9 +323,9 @@ class ExportMixin:
         >>> html.startswith("<!doctype html>")
         True
         """
-        from ..report.writing import written
+        from ..report.page import to_html
 
-        return written(
+        return to_html(
             path,
             self._itself,
             features=features,

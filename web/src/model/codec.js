@@ -1,7 +1,7 @@
 /**
  * The data of the page: base64 of a zlib stream of a header in JSON and the arrays that it names.
  *
- * Python writes it (src/branchwise/report/); arrays stand in the state as {"$array": k}.
+ * Python writes it (branchwise.report.encoding); arrays stand in the state as {"$array": k}.
  */
 
 /** Number types by their names in the header. All are little-endian, as every browser is. */

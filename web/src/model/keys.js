@@ -1,4 +1,7 @@
-/** Rows that were there in fit are known again by 64-bit keys: the twin of branchwise.data.row_order.row_keys. */
+/**
+ * Rows that were there in fit are known again by 64-bit keys: the twin of
+ * branchwise.data.row_order.row_keys.
+ */
 
 /** The bits of every NaN, whatever they were. */
 const NAN_BITS = 0x7ff8000000000000n;

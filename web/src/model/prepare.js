@@ -1,5 +1,5 @@
 /**
- * The fitted steps of a preparation, repeated on a row: the twin of branchwise.preprocessing.
+ * The fitted steps of a preparation, repeated on a row: the twin of branchwise.preprocessing.steps.
  *
  * All operations but the logarithm are those of Python in the same order, so that a row becomes
  * the same to the last bit.

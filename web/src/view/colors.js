@@ -2,7 +2,7 @@
 
 import { categoryCounts, weightsOf } from "../data.js";
 
-// Okabe and Ito's colours and eight more, as in branchwise.plotting; the last eight are triangles.
+// Okabe and Ito's colours and eight more, as in branchwise.plotting.coloring; the last eight are triangles.
 // prettier-ignore
 const LIGHT = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",

@@ -1,4 +1,4 @@
-"""The report of a result, as text or as a file."""
+"""The page of a result: its HTML, as text or as a file."""
 
 import base64
 import hashlib
@@ -50,7 +50,8 @@ def write_report(path: str | os.PathLike[str], result: Any, **options: Any) -> N
     path : str or path
         By custom it ends in ".html". It is written whole or not at all, and replaced if it exists.
     result : Trajectory or Pipeline
-        A pipeline (what `branchwise fit` saves and `branchwise.load` reads) brings its preparation along.
+        A pipeline (what `branchwise fit` saves and `branchwise.load` reads) brings its
+        preparation along.
     features : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
         Values to colour by and to draw along the branches, before the preparation. They are in the
         page as numbers: mail it only to those who may see them. An index with names of
@@ -96,7 +97,7 @@ def write_report(path: str | os.PathLike[str], result: Any, **options: Any) -> N
         file.write(html.encode("utf-8"))
 
 
-def estimator_html(
+def estimator_to_html(
     model: Any, path: Any, *, X: Any, names: Any, root: Any, **options: Any
 ) -> str | None:
     """The report of a fitted estimator (see its `to_html`)."""
@@ -114,10 +115,10 @@ def estimator_html(
                 f"Trajectory.rooted: {', '.join(known)}; use these."
             )
         found = found.rooted(**root)
-    return written(path, found, features=X, **options)
+    return to_html(path, found, features=X, **options)
 
 
-def written(path: Any, result: Any, **options: Any) -> str | None:
+def to_html(path: Any, result: Any, **options: Any) -> str | None:
     """The report as text, or None once it is in a file."""
     if path is None:
         return report_html(result, **options)
@@ -175,7 +176,7 @@ def render(state: Mapping[str, Any]) -> str:
     policy = POLICY.format(script=digest(script), style=digest(style))
     return PAGE.format(
         policy=escape(policy, quote=False),  # it has single quotes, and stands in double ones
-        title=escape(shown(str(state["title"]))),
+        title=escape(visible(str(state["title"]))),
         style=style,
         data=encode(state),
         script=script,
@@ -188,8 +189,8 @@ def read_static(name: str) -> str:
         text = resources.files(__package__).joinpath("static", name).read_text("utf-8")
     except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"static/{name}, a part of every report, is not in this installation of branchwise; in a "
-            "clone, build it as CONTRIBUTING.md says, or else install branchwise again."
+            f"static/{name}, a part of every report, is not in this installation of branchwise; in "
+            "a clone, build it as CONTRIBUTING.md says, or else install branchwise again."
         ) from error
     # A browser reads every end of line as this one, and takes the hash of what it has read.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -207,7 +208,7 @@ def digest(text: str) -> str:
 
     Examples
     --------
-    >>> from branchwise.report.writing import digest
+    >>> from branchwise.report.page import digest
     >>> digest("")
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
@@ -215,13 +216,13 @@ def digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashed).decode('ascii')}"
 
 
-def shown(text: str) -> str:
+def visible(text: str) -> str:
     r"""Text without what cannot be seen.
 
     Examples
     --------
-    >>> from branchwise.report.writing import shown
-    >>> shown("two\nlines\0")
+    >>> from branchwise.report.page import visible
+    >>> visible("two\nlines\0")
     'two lines�'
     """
     return UNSEEN.sub("\ufffd", " ".join(text.split()))
