@@ -23,7 +23,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from branchwise import DDRTree
-from branchwise.data.dask import SPLIT_EVERY
+from branchwise.data.dask_passes import SPLIT_EVERY
 from render import between_markers
 
 HERE = Path(__file__).resolve().parent

@@ -17,18 +17,16 @@ from ._messages import listed
 from ._typing import Bools, Floats, Matrix
 from .data.checks import check_count, check_samples
 from .data.dask import (
-    ChunkError,
     as_chunks,
-    as_rows,
     check_not_dask,
-    computed,
+    chunk_starts,
     current_client,
-    dask_modules,
-    first_cell,
+    has_sparse_blocks,
+    import_dask,
     is_dask,
-    starts,
-    told,
 )
+from .data.dask_errors import ChunkError, failures_in_words, first_cell
+from .data.dask_passes import as_rows, computed
 from .data.table import (
     Table,
     as_table,
@@ -180,9 +178,9 @@ class Pipeline:
 
     def _embedded_chunks(self, table: Table) -> Iterator[Any]:
         """The embedding of each chunk in turn; the workers are some chunks ahead."""
-        dask, _ = dask_modules()
+        dask, _ = import_dask()
         X = as_chunks(columns(table, self.features))
-        blocks, first = X.to_delayed().ravel(), [*starts(X), X.shape[0]]
+        blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
         given = dask.delayed(
             (table.source, self.features, self.preparation, self.estimator._for_workers()),
             traverse=False,
@@ -196,7 +194,7 @@ class Pipeline:
                 )
                 for k in range(at, min(at + step, len(blocks)))
             ]
-            with told(X, X):
+            with failures_in_words(X, X):
                 done = dask.compute(*parts)
             yield from done
 
@@ -319,7 +317,7 @@ def held(X: Any) -> Any:
         workers = client.scheduler_info().get("workers", {})  # none once the scheduler is gone
         limits = [w["memory_limit"] or 0 for w in workers.values()]
         fits_in = HELD * X.nbytes <= len(client.nthreads()) * float(np.mean(limits or [0]))
-    return computed(X) if fits_in and not sparse.issparse(X._meta) else X
+    return computed(X) if fits_in and not has_sparse_blocks(X) else X
 
 
 def gather_places(model: Any, X: Any) -> Floats | None:
@@ -327,8 +325,8 @@ def gather_places(model: Any, X: Any) -> Floats | None:
 
     A model of landmarks knows only these: the places of all rows are returned.
     """
-    dask, _ = dask_modules()
-    with told(X, X):
+    dask, _ = import_dask()
+    with failures_in_words(X, X):
         if is_dask(model.embedding_):
             model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
             return None

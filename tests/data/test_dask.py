@@ -10,22 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from branchwise.data.dask import (
+from branchwise.data.dask import as_chunks, chunk_starts, current_client, is_dask
+from branchwise.data.dask_errors import (
     ChunkError,
-    as_chunks,
     check_rows,
-    computed,
-    current_client,
+    chunk_label,
     failed_chunk,
-    is_dask,
-    is_lost,
-    map_chunks,
-    pass_over,
-    reduce_chunks,
-    starts,
-    told,
-    where,
+    failures_in_words,
+    is_connection_lost,
 )
+from branchwise.data.dask_passes import computed, map_chunks, pass_over, reduce_chunks
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -217,8 +211,8 @@ def test_a_chunk_error_can_be_sent_between_processes():
 )
 def test_chunks_are_named_by_their_rows(index, name):
     chunks = divided([5, 5, 6])
-    assert where(chunks, index) == name
-    assert starts(chunks) == [0, 5, 5, 6]
+    assert chunk_label(chunks, index) == name
+    assert chunk_starts(chunks) == [0, 5, 5, 6]
 
 
 # What comes in
@@ -306,7 +300,7 @@ def test_split_features_are_put_together_in_chunks_of_bounded_size(cuts, limit):
     most = max(1, limit // (3 * 8))
     assert max(split.chunks[0]) <= most
     # Chunks that are small enough are as they were.
-    assert set(starts(whole)) <= set(starts(split))
+    assert set(chunk_starts(whole)) <= set(chunk_starts(split))
     if max(whole.chunks[0]) <= most:
         assert split.chunks == whole.chunks
     np.testing.assert_array_equal(split.compute(), X)
@@ -409,16 +403,16 @@ def test_errors_of_a_lost_scheduler_are_known(name):
     distributed = pytest.importorskip("distributed")
     kinds = [distributed.client, distributed.comm.core]
     (kind,) = {getattr(module, name) for module in kinds if hasattr(module, name)}
-    assert is_lost(kind.__new__(kind))
-    assert not is_lost(OSError("no such file"))
-    assert not is_lost(RuntimeError("S3 Client: access denied"))
+    assert is_connection_lost(kind.__new__(kind))
+    assert not is_connection_lost(OSError("no such file"))
+    assert not is_connection_lost(RuntimeError("S3 Client: access denied"))
 
 
 def test_a_scheduler_that_lacks_branchwise_is_told_from_a_lost_one():
     X = da.ones((4, 2), chunks=2)
     with (
         pytest.raises(RuntimeError, match=r"^The Dask scheduler cannot read what it is sent, most"),
-        told(X, X),
+        failures_in_words(X, X),
     ):
         raise RuntimeError("Error during deserialization of the task graph. This frequently\noccu")
 

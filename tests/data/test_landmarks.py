@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse, stats
 from scipy.spatial.distance import cdist
 
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 from branchwise.data.landmarks import Leaders, choose_landmarks, joined, race, rounds, uniform
 from branchwise.data.moments import extremes
 from branchwise.data.row_order import canonical_keys, shift_and_range

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from branchwise import DDRTree, structures
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 
 from ..conftest import branching
 

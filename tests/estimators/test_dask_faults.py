@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import scale
 
 from branchwise import DDRTree
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 from branchwise.model_selection import select
 from branchwise.persistence.format import ModelFileError
 from branchwise.trajectory import Trajectory

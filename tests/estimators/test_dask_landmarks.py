@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import branchwise
 from branchwise import SPL, DRTree
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 from branchwise.data.landmarks import choose_landmarks, gather
 from branchwise.structures import FixedGraph
 from branchwise.trajectory import Trajectory

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from branchwise import SPL, DDRTree, DRTree
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 
 from ..conftest import branching
 

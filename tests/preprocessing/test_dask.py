@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from branchwise import DDRTree, Preparation
-from branchwise.data.dask import ChunkError
+from branchwise.data.dask_errors import ChunkError
 from branchwise.preprocessing import dask as chunked
 from branchwise.preprocessing.dask import (
     MomentsInUnits,

@@ -12,7 +12,7 @@ from typing import Any
 from .. import __version__
 from .._compat import import_extra
 from .._messages import listed
-from ..data.dask import is_lost
+from ..data.dask_errors import is_connection_lost
 from .console import SECONDS_BEFORE_BAR, Console, Failure, Usage
 
 # How long to wait for a scheduler to answer, and for its first worker.
@@ -108,7 +108,7 @@ def is_loss(error: Exception) -> bool:
     """
     # What a client says that finds it gone when it asks for something small.
     is_unanswered = type(error) is OSError and str(error).startswith("Timed out trying to connect")
-    return type(error) is ConnectionError or is_unanswered or is_lost(error)
+    return type(error) is ConnectionError or is_unanswered or is_connection_lost(error)
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from sklearn.utils import check_random_state
 
 from .._typing import Floats, Ints, Matrix
 from .checks import check_count
-from .dask import as_chunks, check_n_rows, check_rows, is_dask, reduce_chunks, starts
+from .dask import as_chunks, chunk_starts, is_dask
+from .dask_errors import check_n_rows, check_rows
+from .dask_passes import reduce_chunks
 from .moments import extremes
 from .row_order import canonical_keys, shift_and_range
 
@@ -80,7 +82,7 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
     X = as_chunks(X) if is_dask(X) else X if sparse.issparse(X) else np.asarray(X)
     if X.shape[0] == 0:
         raise ValueError("X has no rows but must have one at least; look where they were lost.")
-    first = np.array(starts(X) if is_dask(X) else [0])
+    first = np.array(chunk_starts(X) if is_dask(X) else [0])
     salts = check_random_state(random_state).randint(2**63, size=3, dtype=np.int64)
     n_rows, low, high = over(X, checked_extremes, wider, first=first, n_features=X.shape[1])
     check_n_rows(X, n_rows)
@@ -123,7 +125,7 @@ def gather(X: Any) -> Matrix:
     if X.shape[0] == 0:
         return np.empty(X.shape, dtype=X.dtype)
     parts = reduce_chunks(
-        X, checked_part, list.__add__, first=np.array(starts(X)), n_features=X.shape[1]
+        X, checked_part, list.__add__, first=np.array(chunk_starts(X)), n_features=X.shape[1]
     )
     check_n_rows(X, sum(part.shape[0] for part in parts))
     if sparse.issparse(parts[0]):

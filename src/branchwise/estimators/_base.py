@@ -44,7 +44,9 @@ from ..data.checks import (
     check_square,
     remedies,
 )
-from ..data.dask import as_chunks, check_rows, is_dask, map_chunks, starts
+from ..data.dask import as_chunks, chunk_starts, is_dask
+from ..data.dask_errors import check_rows
+from ..data.dask_passes import map_chunks
 from ..data.kernels import block_rows, kernel_matrix, kernel_rows
 from ..data.landmarks import choose_landmarks, gather
 from ..data.row_order import row_keys
@@ -336,7 +338,7 @@ class StructureLearner(
             float_type(X.dtype),
             numbered=True,
             model=self._for_workers(),
-            starts=starts(X),
+            starts=chunk_starts(X),
         )
 
     def _for_workers(self) -> Self:
@@ -373,7 +375,7 @@ class StructureLearner(
             return (X @ back + mean).astype(X.dtype, copy=False)
         X = as_chunks(X)
         check_embedding_shape(X.shape, len(back))
-        dtype, first = float_type(X.dtype), starts(X)
+        dtype, first = float_type(X.dtype), chunk_starts(X)
         return map_chunks(
             X, map_back, len(mean), dtype, numbered=True, back=back, mean=mean, starts=first
         )

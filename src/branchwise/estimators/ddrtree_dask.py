@@ -11,7 +11,8 @@ from .. import _kdtree as kdtree
 from .._compat import import_pandas, validate_parameter_constraints
 from .._typing import Floats, Ints
 from ..data.checks import check_n_components, check_not_huge, check_size
-from ..data.dask import computed, dask_modules, map_chunks
+from ..data.dask import import_dask
+from ..data.dask_passes import computed, map_chunks
 from ..data.row_order import shift_and_range
 from ..solvers.assignments import MAX_DENSE
 from ..solvers.ddrtree import solve
@@ -99,7 +100,7 @@ def fit_whole(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
         rows = import_pandas().DataFrame(rows, columns=names)
     model.fit(rows, resume=checkpoint is not None and checkpoint.is_resumed)
     chunks = (X.chunks[0], -1)
-    _, array = dask_modules()
+    _, array = import_dask()
     model.embedding_ = array.from_array(model.embedding_, chunks=chunks)
     model.labels_ = array.from_array(model.labels_, chunks=chunks[:1])
     model._forget_rows()

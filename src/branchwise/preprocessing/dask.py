@@ -15,7 +15,9 @@ from sklearn.utils import check_random_state
 from .._compat import import_pandas
 from .._typing import Floats, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
-from ..data.dask import ChunkError, check_rows, dask_modules, first_cell, reduce_chunks, starts
+from ..data.dask import chunk_starts, empty_block, has_sparse_blocks, import_dask
+from ..data.dask_errors import ChunkError, check_rows, first_cell
+from ..data.dask_passes import reduce_chunks
 from ..data.moments import Moments, extremes, merge_moments
 from ..estimators._base import checked_chunks, float_type
 from ..linalg import column_signs, complete_basis, extend_basis, largest_eigenpairs
@@ -98,11 +100,6 @@ def as_given(preparation: Any, X: Any, *, reset: bool) -> Any:
     return chunks
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether the blocks of a Dask array are sparse matrices."""
-    return sparse.issparse(X._meta)
-
-
 # Fit
 
 
@@ -143,15 +140,15 @@ def learn_steps(
         merge_in_units,
         steps=steps,
         with_products=pca is not None and X.shape[1] <= MAX_COVARIANCES,
-        wants_sparse=is_sparse(X),
-        starts=starts(X),
+        wants_sparse=has_sparse_blocks(X),
+        starts=chunk_starts(X),
         n_features=X.shape[1],
         names=names,
     )
     check_not_huge(X, learned.size, "X")
     if standardize:
         # A copy: the steps before it may still be on their way to the workers.
-        scales = learned.scales()._replace(is_centred=not is_sparse(X))
+        scales = learned.scales()._replace(is_centred=not has_sparse_blocks(X))
         steps = {**steps, "standardize": scales}
     if pca is not None:
         steps = {**steps, "pca": axes(X, steps, learned, pca, random_state)}
@@ -170,7 +167,7 @@ def axes(
         size = 1.0
         unit = scales.divide(unit)
         # Dense data have been centred already.
-        mean = scales.divide(mean) if is_sparse(X) else np.zeros_like(mean)
+        mean = scales.divide(mean) if has_sparse_blocks(X) else np.zeros_like(mean)
     # So that no square vanishes.
     unit = unit / size
     energy = float(moments.squares() @ unit**2)
@@ -185,7 +182,7 @@ def axes(
                 chunk_products,
                 np.add,
                 steps=steps,
-                wants_sparse=is_sparse(X),
+                wants_sparse=has_sparse_blocks(X),
                 mean=mean,
                 V=V / size,
             )
@@ -363,15 +360,17 @@ def repeat_lazily(steps: dict[str, Any], X: Any, names: Any = None) -> Any:
            [0.69],
            [0.69]])
     """
-    dask, array = dask_modules()
+    dask, array = import_dask()
     dtype = float_type(X.dtype)
     n_columns = len(steps["pca"].components) if "pca" in steps else X.shape[1]
-    stays_sparse = is_sparse(X) and "pca" not in steps and not dense_steps(steps, X._meta)
-    meta = X._meta.astype(dtype).tocsr() if stays_sparse else np.empty((0, 0), dtype=dtype)
+    stays_sparse = (
+        has_sparse_blocks(X) and "pca" not in steps and not dense_steps(steps, empty_block(X))
+    )
+    meta = empty_block(X).astype(dtype).tocsr() if stays_sparse else np.empty((0, 0), dtype=dtype)
     given = {
         "steps": steps,
-        "wants_sparse": is_sparse(X),
-        "starts": starts(X),
+        "wants_sparse": has_sparse_blocks(X),
+        "starts": chunk_starts(X),
         "n_features": X.shape[1],
         "names": names,
         "n_columns": n_columns,

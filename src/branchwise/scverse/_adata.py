@@ -11,7 +11,8 @@ from scipy import sparse
 from .._compat import import_extra
 from .._messages import listed
 from .._typing import Matrix
-from ..data.dask import as_chunks, is_dask, told
+from ..data.dask import as_chunks, is_dask
+from ..data.dask_errors import failures_in_words
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -127,7 +128,7 @@ def in_memory(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: in_memory(entry) for name, entry in value.items()}
     if is_dask(value):
-        with told(value, value):
+        with failures_in_words(value, value):
             return value.compute()
     return value.to_memory() if hasattr(value, "to_memory") else value
 

@@ -14,7 +14,9 @@ import numpy as np
 from .. import _kdtree as kdtree
 from .._typing import Floats, Ints, Matrix
 from ..data.centering import CentredRows
-from ..data.dask import check_n_rows, check_rows, map_chunks, pass_over, reduce_chunks, starts
+from ..data.dask import chunk_starts
+from ..data.dask_errors import check_n_rows, check_rows
+from ..data.dask_passes import map_chunks, pass_over, reduce_chunks
 from ..data.moments import Moments, extremes, merge_moments
 from ..data.row_order import canonical_keys
 from .assignments import Assignments
@@ -64,7 +66,7 @@ class ChunkedRows:
         self.n_rows, self.n_features = X.shape
         self.n_dims, self.n_jobs = self.n_features, 1
         moments = reduce_chunks(
-            X, chunk_moments, merge_moments, starts=starts(X), n_features=self.n_features
+            X, chunk_moments, merge_moments, starts=chunk_starts(X), n_features=self.n_features
         )
         check_n_rows(X, moments.n_rows)
         self.mean, self.low, self.high = moments.mean, moments.low, moments.high

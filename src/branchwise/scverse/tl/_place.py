@@ -8,7 +8,8 @@ import numpy as np
 from ..._docs import CELLS, documented
 from ..._messages import listed
 from ..._typing import Floats, Matrix
-from ...data.dask import is_dask, map_chunks
+from ...data.dask import is_dask
+from ...data.dask_passes import map_chunks
 from .._adata import Results, check_adata, in_memory, representation, write
 from .._keys import UNS, keys_of
 from .._uns import entry_of, find_key, in_units_of_data, model_of, trajectory_from, without
