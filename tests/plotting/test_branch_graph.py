@@ -5,7 +5,7 @@ from matplotlib.collections import PathCollection
 
 from branchwise.datasets import make_tree
 from branchwise.plotting import plot_branch_graph
-from branchwise.plotting.style import category_colors
+from branchwise.plotting.coloring import category_colors
 from branchwise.trajectory import Trajectory, learn_trajectory
 
 from . import scenes

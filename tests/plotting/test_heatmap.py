@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from branchwise.plotting import plot_heatmap
-from branchwise.plotting.style import category_colors
+from branchwise.plotting.coloring import category_colors
 from branchwise.trajectory import Trajectory
 
 from . import scenes

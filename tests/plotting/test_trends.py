@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 from scipy import sparse
 
 from branchwise.plotting import plot_trends
-from branchwise.plotting.style import category_colors
+from branchwise.plotting.coloring import category_colors
 from branchwise.trajectory import Trajectory
 
 from . import scenes

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import CenteredNorm, ListedColormap, LogNorm, Normalize
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -10,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._docs import PICTURES, documented
 from .._typing import Floats, Ints, Sparse
 from ..model_selection import check_learner
-from .coloring import Coloring, named_map, resolve_color
+from .coloring import DIVERGING, Coloring, named_map, resolve_color
 from .points import MOST_VECTOR_SHAPES, inches
-from .style import DIVERGING, color_bar, new_axes, plain
+from .style import color_bar, new_axes, plain
 
 # More rows than this are thinner than the eye, or a screen, can tell apart: they are grouped.
 MOST_NODES, MOST_CELLS = 400, 200
@@ -32,8 +33,8 @@ def plot_adjacency(
     order_name: str | None = None,
     kind: str | None = None,
     cmap: Any = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the adjacency matrix of a graph, its nodes in a given order.
 
     Sorted by a good order, a chain is a line beside the diagonal, groups are blocks on it, and
@@ -175,7 +176,7 @@ def colours(values: Floats, is_counted: bool, cmap: Any) -> tuple[Any, Any]:
     return norm, ListedColormap(named_map("viridis")(np.linspace(0.88, 0, 256)))
 
 
-def name_groups(ax: Any, coloring: Coloring) -> None:
+def name_groups(ax: Axes, coloring: Coloring) -> None:
     """Names of the axes, and lines between categories that are wide enough for them."""
     how = f", sorted by {plain(coloring.name)}" if coloring.name else " in the given order"
     ax.set_xlabel("nodes" if coloring.kind == "none" else f"nodes{how}")

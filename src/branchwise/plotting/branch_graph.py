@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_rgba
 from matplotlib.path import Path
@@ -11,12 +12,13 @@ from matplotlib.transforms import IdentityTransform
 from .._docs import PICTURES, documented
 from .._messages import listed
 from .._typing import Floats
+from ..trajectory import Trajectory
 from ..trajectory.checks import check_order
-from ..trajectory.layout import graph_in_space, stepwise_graph
-from .branches import check_path, coloring_of, halo, name_milestones, names_of_roots
-from .coloring import MISSING
+from ..trajectory.layout import GraphLayout, graph_in_space, stepwise_graph
+from .coloring import MISSING, Coloring, resolve_color
 from .points import inches
-from .style import add_key, check_legend, ink, new_axes, resolve_color, tidy
+from .scene import check_path, coloring_of, names_of_roots
+from .style import add_key, check_legend, halo, ink, name_milestones, new_axes, tidy
 
 LAYOUTS = ("tree", "embedding")
 
@@ -32,7 +34,7 @@ MOST_NAMES = 60
 
 @documented(PICTURES)
 def plot_branch_graph(
-    path: Any,
+    path: Trajectory,
     *,
     labels: Any = None,
     label_name: str | None = None,
@@ -40,8 +42,8 @@ def plot_branch_graph(
     support: Any = None,
     layout: str = "tree",
     legend: str = "auto",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the branches of a trajectory as a graph of discs, with their sizes and what is in them.
 
     Every branch is a disc on the line between its two milestones. The area of the disc is
@@ -126,7 +128,7 @@ def plot_branch_graph(
     if len(counts) <= MOST_NAMES:
         write_sizes(ax, found.branches, radii, counts, strength)
     names = path.view.branches.milestones
-    ax.scatter(*found.milestones.T, s=14, color="0.15", zorder=4)
+    ax.scatter(found.milestones[:, 0], found.milestones[:, 1], s=14, color="0.15", zorder=4)
     name_milestones(ax, names, found.milestones, names_of_roots(path), MOST_NAMES, beside=False)
     # As a part of what is left without it.
     edge = np.clip((most + EDGE) / room, 0.0, 0.3)
@@ -150,7 +152,7 @@ def figure_size(span: Floats) -> tuple[float, float]:
     )
 
 
-def check_support(path: Any, support: Any) -> Floats:
+def check_support(path: Trajectory, support: Any) -> Floats:
     """The support of each branch, from a result about the same branches."""
     table = getattr(support, "branches_", None)
     if table is None or "support" not in table:
@@ -166,7 +168,7 @@ def check_support(path: Any, support: Any) -> Floats:
     return table["support"].to_numpy(dtype=float)
 
 
-def shares_of(path: Any, coloring: Any, n_branches: int) -> Floats:
+def shares_of(path: Trajectory, coloring: Coloring, n_branches: int) -> Floats:
     """Samples of each category on each branch; the last column is of missing ones."""
     n_categories = len(coloring.colors) + 1
     category = np.where(coloring.values < 0, n_categories - 1, coloring.values)
@@ -174,7 +176,7 @@ def shares_of(path: Any, coloring: Any, n_branches: int) -> Floats:
     return np.bincount(cell, minlength=n_branches * n_categories).reshape(n_branches, -1)
 
 
-def draw_graph(ax: Any, found: Any, widths: Floats) -> None:
+def draw_graph(ax: Axes, found: GraphLayout, widths: Floats) -> None:
     """Lines along the branches."""
     ax.add_collection(
         LineCollection(
@@ -199,7 +201,7 @@ def draw_graph(ax: Any, found: Any, widths: Floats) -> None:
     )
 
 
-def draw_pies(ax: Any, places: Floats, radii: Floats, shares: Floats, coloring: Any) -> None:
+def draw_pies(ax: Axes, places: Floats, radii: Floats, shares: Floats, coloring: Coloring) -> None:
     """Pie charts that are round on any axes: their size is in points of typography."""
     colors = np.vstack([coloring.colors, to_rgba(MISSING)])
     paths, offsets, sizes, faces = [], [], [], []
@@ -231,12 +233,12 @@ def draw_pies(ax: Any, places: Floats, radii: Floats, shares: Floats, coloring: 
         ),
         autolim=False,
     )
-    empty = shares.sum(axis=1) == 0
-    ax.scatter(*places[empty].T, s=24, marker="x", color="0.15", linewidths=1.0, zorder=5)
+    x, y = places[shares.sum(axis=1) == 0].T
+    ax.scatter(x, y, s=24, marker="x", color="0.15", linewidths=1.0, zorder=5)
     ax.update_datalim(places)
 
 
-def write_sizes(ax: Any, places: Floats, radii: Floats, counts: Any, strength: Any) -> None:
+def write_sizes(ax: Axes, places: Floats, radii: Floats, counts: Any, strength: Any) -> None:
     """The number of samples below each disc, and its support."""
     for k, place in enumerate(places):
         text = f"{counts[k]:,}"

@@ -79,7 +79,7 @@ class Coloring:
 
         Examples
         --------
-        >>> from branchwise.plotting.style import resolve_color
+        >>> from branchwise.plotting.coloring import resolve_color
         >>> resolve_color([0.0, 1.0, None], 3).rgba().round(2)[2].tolist()  # missing: grey
         [0.74, 0.74, 0.74, 1.0]
         """
@@ -96,7 +96,7 @@ def category_colors(n_categories: int) -> list[str]:
 
     Examples
     --------
-    >>> from branchwise.plotting.style import category_colors
+    >>> from branchwise.plotting.coloring import category_colors
     >>> category_colors(3)
     ['#0072B2', '#D55E00', '#009E73']
     >>> len(category_colors(100))
@@ -150,7 +150,7 @@ def resolve_color(
 
     Examples
     --------
-    >>> from branchwise.plotting.style import resolve_color
+    >>> from branchwise.plotting.coloring import resolve_color
     >>> days = resolve_color(["day 10", "day 2", None, "day 2"], 4)
     >>> days.kind, days.labels, days.values.tolist()
     ('category', ('day 2', 'day 10'), [1, 0, -1, 0])

@@ -3,17 +3,19 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from .._docs import PICTURES, documented
 from .._typing import Floats
 from ..model_selection import check_learner
-from .style import category_colors, new_axes, plain, tidy
+from .coloring import category_colors
+from .style import new_axes, plain, tidy
 
 
 @documented(PICTURES)
-def plot_convergence(models: Any, *, scale: str = "auto", ax: Any = None) -> Any:
+def plot_convergence(models: Any, *, scale: str = "auto", ax: Axes | None = None) -> Axes:
     """Draw the objective of fits after each iteration, and how they ended.
 
     Parameters
@@ -57,7 +59,11 @@ def plot_convergence(models: Any, *, scale: str = "auto", ax: Any = None) -> Any
         values = gaps(model, history) if scale == "gap" else history
         drawn = np.flatnonzero(np.isfinite(values))
         last = [len(drawn) - 1] if len(drawn) else []
-        end = {"marker": "o" if model.converged_ else "X", "markersize": 7, "markevery": last}
+        end: dict[str, Any] = {
+            "marker": "o" if model.converged_ else "X",
+            "markersize": 7,
+            "markevery": last,
+        }
         handles += ax.plot(iteration[drawn], values[drawn], color=color, linewidth=1.6, **end)
     if scale == "gap":
         ax.set_yscale("log")

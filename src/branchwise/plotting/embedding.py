@@ -4,17 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from matplotlib import patheffects
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from .._docs import PICTURES, documented
 from .._typing import Floats, Ints
 from ..graph.nearest_edge import nearest_on_edges
-from .coloring import PALETTE
+from .coloring import PALETTE, resolve_color
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
 from .scene import Scene, scene_of, values_of
-from .style import add_key, check_legend, ink, is_3d, new_axes, note, plain, resolve_color, tidy
+from .style import add_key, check_legend, halo, ink, is_3d, new_axes, note, plain, tidy
 
 # More names than these would hide the picture: then the most important are left.
 MOST_NAMES, LEAST_NAMES = 40, 12
@@ -45,8 +45,8 @@ def plot_embedding(
     milestones: bool = True,
     legend: str = "auto",
     size: float | None = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw an embedding, and the tree, curve or graph that was learned with it.
 
     Up to 5,000 samples are shapes in a vector file, more are rasterised, and from 200,000 on each
@@ -181,7 +181,7 @@ def check_axis_names(given: Any, names: list[str], columns: list[int]) -> list[s
     return [str(name) for name in given]
 
 
-def draw_graph(ax: Any, scene: Scene, columns: list[int]) -> None:
+def draw_graph(ax: Axes, scene: Scene, columns: list[int]) -> None:
     """The edges: over the samples, or beneath them if the samples are the nodes."""
     ends = scene.nodes[:, columns][scene.edges]
     chosen = np.arange(len(ends))
@@ -240,7 +240,7 @@ def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
         "weight": "bold",
         "fontsize": "small",
         "linespacing": 0.9,
-        "path_effects": [patheffects.withStroke(linewidth=2.5, foreground=pale)],
+        "path_effects": halo(ax),
         "zorder": 5,
     }
     if not is_3d(ax):  # room for names beside the tips

@@ -3,14 +3,16 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 
 from .._docs import PICTURES, documented
+from ..trajectory import Trajectory
 from ..trajectory.lineage import WayTrends, trends_along
-from .branches import branch_colors, check_path
 from .coloring import DIVERGING, MISSING, SEQUENTIAL, named_map
 from .points import inches
+from .scene import branch_colors, check_path
 from .style import color_bar, new_axes, plain
 
 # Of a name, in points of typography: the least that can be read, and the usual.
@@ -22,7 +24,7 @@ MOST_Z = 2.5
 
 @documented(PICTURES)
 def plot_heatmap(
-    path: Any,
+    path: Trajectory,
     values: Any,
     feature_names: Any = None,
     *,
@@ -31,8 +33,8 @@ def plot_heatmap(
     n_bins: int = 100,
     standardize: bool = True,
     cmap: Any = None,
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw smooth trends of features along the way from the root to a tip, as a heat map.
 
     Each row is a feature, by `Trajectory.trends`; those whose peak comes first are on top, and
@@ -88,7 +90,7 @@ def plot_heatmap(
     ax = new_axes(ax, figsize=(6.5, float(np.clip(1.4 + 0.17 * n_features, 2.4, 10.0))))
     norm, scale = color_scale(found.values, standardize, cmap)
     end = found.way.borders[-1] or 1.0
-    # A mesh rather than an image, whose pixels each release of matplotlib chooses anew.
+    # A mesh rather than an image, whose pixels each release of matplotlib chooses in its own way.
     borders = np.linspace(0.0, end, found.values.shape[1] + 1)
     values = np.ma.masked_invalid(found.values)
     ax.pcolormesh(
@@ -118,7 +120,7 @@ def color_scale(values: Any, standardize: bool, cmap: Any) -> tuple[Any, Any]:
     return norm, scale.with_extremes(bad=MISSING)
 
 
-def draw_strip(ax: Any, path: Any, found: WayTrends, end: float) -> None:
+def draw_strip(ax: Axes, path: Trajectory, found: WayTrends, end: float) -> None:
     """The branches above the picture, in their colours, with names where these fit."""
     width, height = inches(ax)
     colors, names = branch_colors(path, found.way.branches), path.branch_table_.index
@@ -150,7 +152,7 @@ def draw_strip(ax: Any, path: Any, found: WayTrends, end: float) -> None:
     above.spines[:].set_visible(False)
 
 
-def name_rows(ax: Any, found: WayTrends) -> None:
+def name_rows(ax: Axes, found: WayTrends) -> None:
     """The names of the features, of as many as can be read."""
     n_features = len(found.features)
     row_height = 72 * inches(ax)[1] / n_features

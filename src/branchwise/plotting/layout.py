@@ -3,14 +3,16 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.path import Path
 
 from .._docs import PICTURES, documented
+from ..trajectory import Trajectory
 from ..trajectory.layout import TreeLayout, tree_layout
-from .branches import check_path, coloring_of, name_milestones, names_of_roots
 from .points import draw_lines, draw_points, inches
-from .style import add_key, check_legend, new_axes, tidy
+from .scene import check_path, coloring_of, names_of_roots
+from .style import add_key, check_legend, name_milestones, new_axes, tidy
 
 # Height of a name, in inches, with some room.
 NAME_HEIGHT = 0.13
@@ -18,14 +20,14 @@ NAME_HEIGHT = 0.13
 
 @documented(PICTURES)
 def plot_layout(
-    path: Any,
+    path: Trajectory,
     *,
     color: Any = None,
     color_name: str | None = None,
     palette: Any = None,
     legend: str = "auto",
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     r"""Draw a trajectory as a rooted tree, with its samples beside their branches.
 
     The horizontal axis is pseudotime. Branches lie side by side in the order of
@@ -87,7 +89,7 @@ def plot_layout(
     return ax
 
 
-def draw_arms(ax: Any, found: TreeLayout, latest: float) -> None:
+def draw_arms(ax: Axes, found: TreeLayout, latest: float) -> None:
     """Lines along the branches, across from fork to fork, and dashed where a cycle was cut."""
     (begin, stop), across = found.times.T, found.across
     forks = found.milestones[found.start]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 
@@ -46,7 +47,7 @@ def draw_points(
 
     Parameters
     ----------
-    ax : Axes
+    ax : matplotlib Axes
     points : array of shape (n_points, 2 or 3)
     coloring : Coloring
     size : float or None, default=None
@@ -67,7 +68,8 @@ def draw_points(
     >>> matplotlib.use("agg")
     >>> import numpy as np
     >>> from branchwise.plotting.points import draw_points
-    >>> from branchwise.plotting.style import new_axes, resolve_color
+    >>> from branchwise.plotting.coloring import resolve_color
+    >>> from branchwise.plotting.style import new_axes
     >>> ax = new_axes()
     >>> draw_points(ax, np.zeros((3, 2)), resolve_color(["a", "b", "a"], 3))
     3
@@ -101,18 +103,18 @@ def draw_points(
     return len(order)
 
 
-def inches(ax: Any) -> Floats:
+def inches(ax: Axes) -> Floats:
     """Width and height of the Axes."""
     box = ax.get_position()
     return np.array([box.width, box.height]) * ax.figure.bbox.size / ax.figure.dpi
 
 
-def point_size(ax: Any, n_points: int) -> float:
+def point_size(ax: Axes, n_points: int) -> float:
     """The area of a point: smaller the more there are, and the smaller the Axes."""
     return float(np.clip(70 * np.sqrt(np.prod(inches(ax)) / max(n_points, 1)), 0.8, 24))
 
 
-def draw_binned(ax: Any, points: Floats, coloring: Coloring, square: bool, zorder: float) -> Any:
+def draw_binned(ax: Axes, points: Floats, coloring: Coloring, square: bool, zorder: float) -> Any:
     """An image whose pixels are squares, of the data or of the Axes."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.where(high > low, high - low, 1.0)
@@ -154,7 +156,7 @@ def binned_image(pixel: Ints, n_pixels: int, coloring: Coloring) -> Floats:
     --------
     >>> import numpy as np
     >>> from branchwise.plotting.points import binned_image
-    >>> from branchwise.plotting.style import resolve_color
+    >>> from branchwise.plotting.coloring import resolve_color
     >>> numbers = resolve_color([0.0, 1.0, 0.5, np.nan], 4)
     >>> image = binned_image(np.array([0, 0, 1, 1]), 3, numbers)
     >>> bool((image[0] == image[1]).all()), float(image[2, 3])  # equal means; nothing

@@ -1,4 +1,4 @@
-"""What there is to draw in a result: samples, nodes, edges, names."""
+"""What there is to draw in a result: samples, nodes, edges, names, and what colours samples."""
 
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from .._typing import Floats, Ints
 from ..model_selection import check_learner
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_geometry, check_order, check_positions
+from .coloring import MOST_CATEGORIES, PALETTE, Coloring, resolve_color
 
 
 class Scene(NamedTuple):
@@ -160,3 +161,92 @@ def values_of(result: Any, color: Any) -> Any:
             "for each sample."
         )
     return color
+
+
+def check_path(path: Any) -> None:
+    """A trajectory, of which there are branches to draw."""
+    if not isinstance(path, Trajectory):
+        raise TypeError(
+            f"path is a {type(path).__name__} but must be a Trajectory; make one with "
+            "Trajectory.from_estimator or learn_trajectory."
+        )
+
+
+def coloring_of(
+    path: Trajectory, color: Any = None, color_name: str | None = None, palette: Any = None
+) -> Coloring:
+    """What samples of a trajectory are coloured by.
+
+    Parameters
+    ----------
+    path : Trajectory
+    color : sequence of length n_samples, column of ``samples_``, a colour, or None, default=None
+        None: the branch or, of more than 16 branches, nothing.
+    color_name : str or None, default=None
+    palette : dict, sequence of colours or None, default=None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import coloring_of
+    >>> from branchwise.trajectory import Trajectory
+    >>> path = Trajectory([[0, 1], [1, 2], [1, 3]], np.eye(4))
+    >>> coloring_of(path).labels
+    ('T1-F1', 'F1-T2', 'F1-T3')
+    """
+    if color is None:
+        # Where branches are too many for colours, their places tell them apart.
+        color = "branch" if len(path.branch_table_) <= MOST_CATEGORIES else PALETTE[0]
+    values = values_of(path, color)
+    return resolve_color(values, len(path.names_), name=color_name, palette=palette)
+
+
+def branch_coloring(path: Trajectory, rows: Ints | None = None) -> Coloring:
+    """Samples by branch, each of these in the same colour in all pictures of a trajectory.
+
+    Of more than 16 branches, though, some that are drawn by themselves get all the colours.
+
+    Parameters
+    ----------
+    path : Trajectory
+    rows : array of int or None, default=None
+        Branches that are drawn; None: all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import branch_coloring
+    >>> from branchwise.trajectory import Trajectory
+    >>> branch_coloring(Trajectory([[0, 1]], np.eye(2))).colors.round(2)
+    array([[0.  , 0.45, 0.7 , 1.  ]])
+    """
+    names, codes = path.branch_table_.index, path.view.branches.placed.edge
+    if rows is not None and len(names) > MOST_CATEGORIES:
+        number = np.full(len(names), -1)
+        number[rows] = np.arange(len(rows))
+        names, codes = names[rows], number[codes]
+    values = import_pandas().Categorical.from_codes(codes, categories=names)
+    return resolve_color(values, len(codes), name="branch")
+
+
+def branch_colors(path: Trajectory, rows: Ints) -> Floats:
+    """The colours of some branches in `branch_coloring`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import branch_colors
+    >>> from branchwise.trajectory import Trajectory
+    >>> branch_colors(Trajectory([[0, 1]], np.eye(2)), np.array([0])).round(2)
+    array([[0.  , 0.45, 0.7 , 1.  ]])
+    """
+    coloring = branch_coloring(path, rows)
+    row = {label: k for k, label in enumerate(coloring.labels)}
+    # Branches that are too many for colours of their own share the last one.
+    return coloring.colors[[row.get(name, -1) for name in path.branch_table_.index[rows]]]
+
+
+def names_of_roots(path: Trajectory) -> set[str]:
+    """The milestones at which time begins."""
+    milestones = path.view.branches.found.milestones
+    return {path.view.branches.milestones[k] for k in np.searchsorted(milestones, path.roots_)}

@@ -1,4 +1,4 @@
-"""What all pictures share: axes, legends, colour bars, text, and the colours of `coloring`.
+"""What all pictures share: axes, legends, colour bars and text.
 
 Nothing here changes matplotlib's settings.
 """
@@ -7,43 +7,17 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from .coloring import (
-    DIVERGING,
-    MISSING,
-    OTHER,
-    PALETTE,
-    SEQUENTIAL,
-    Coloring,
-    category_colors,
-    resolve_color,
-)
-
-__all__ = [
-    "DIVERGING",
-    "MISSING",
-    "OTHER",
-    "PALETTE",
-    "SEQUENTIAL",
-    "Coloring",
-    "add_key",
-    "add_legend",
-    "category_colors",
-    "check_legend",
-    "color_bar",
-    "ink",
-    "is_3d",
-    "new_axes",
-    "note",
-    "plain",
-    "resolve_color",
-    "tidy",
-]
+from .._typing import Floats
+from ..trajectory.branches import importance
+from .coloring import MISSING, Coloring
 
 # Longer names would leave no room for the picture.
 MOST_LETTERS = 30
@@ -66,12 +40,14 @@ def plain(text: Any) -> str:
     return one_line.replace("$", r"\$")
 
 
-def is_3d(ax: Any) -> bool:
+def is_3d(ax: Axes) -> bool:
     """Whether Axes have three dimensions."""
     return getattr(ax, "name", "") == "3d"
 
 
-def new_axes(ax: Any = None, dims: int = 2, *, figsize: tuple[float, float] = (6.5, 5.0)) -> Any:
+def new_axes(
+    ax: Axes | None = None, dims: int = 2, *, figsize: tuple[float, float] = (6.5, 5.0)
+) -> Axes:
     """The given Axes if they have so many dimensions, or those of a new figure.
 
     Examples
@@ -100,29 +76,29 @@ def new_axes(ax: Any = None, dims: int = 2, *, figsize: tuple[float, float] = (6
     return ax
 
 
-def ink(ax: Any) -> tuple[str, str]:
+def ink(ax: Axes) -> tuple[str, str]:
     """What can be read on the Axes, black or white, and their own colour."""
     face = to_rgb(ax.get_facecolor())
     return "black" if np.dot(face, [0.299, 0.587, 0.114]) > 0.5 else "white", to_hex(face)
 
 
-def tidy(ax: Any) -> None:
+def tidy(ax: Axes) -> None:
     """Take away the lines that say nothing."""
     if not is_3d(ax):
         ax.spines[["top", "right"]].set_visible(False)
 
 
-def note(ax: Any, text: str) -> None:
+def note(ax: Axes, text: str) -> None:
     """A remark in small print above the Axes, on the left, where titles seldom are."""
     ax.set_title(text, loc="left", fontsize="small", color="0.45")
 
 
-def add_key(ax: Any, coloring: Coloring, points: Any = None, *, legend: str = "auto") -> None:
+def add_key(ax: Axes, coloring: Coloring, points: Any = None, *, legend: str = "auto") -> None:
     """Say what the colours mean: a legend with counts, or a thin colour bar.
 
     Parameters
     ----------
-    ax : Axes
+    ax : matplotlib Axes
     coloring : Coloring
     points : array of shape (n_points, 2) or None, default=None
         What a legend inside should not cover.
@@ -223,7 +199,7 @@ def emptiest_corner(points: Any) -> str:
     return min(corners, key=lambda corner: np.count_nonzero(corners[corner]))
 
 
-def color_bar(ax: Any, norm: Any, cmap: Any, label: str, *, values: Any = None) -> Any:
+def color_bar(ax: Axes, norm: Any, cmap: Any, label: str, *, values: Any = None) -> Any:
     """A thin colour bar beside the Axes; arrows at its ends stand for values beyond them."""
     beyond = np.zeros(2, dtype=bool)
     if values is not None and len(values):
@@ -241,3 +217,47 @@ def color_bar(ax: Any, norm: Any, cmap: Any, label: str, *, values: Any = None) 
     )
     bar.outline.set_visible(False)
     return bar
+
+
+def name_milestones(
+    ax: Axes, names: list[str], places: Floats, roots: Any, most: int, *, beside: bool
+) -> None:
+    """Write the names of milestones beside or above them; of too many, the most important.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+    names : list of str
+    places : array of shape (n_milestones, 2)
+    roots : collection of str
+    most : int
+        Names that there is room for.
+    beside : bool
+        Whether tips are named to their right, where nothing follows.
+    """
+    order = sorted(range(len(names)), key=lambda k: (names[k] not in roots, importance(names[k])))
+    dark, _ = ink(ax)
+    for k in order[:most]:
+        is_root = names[k] in roots
+        right, left = beside and names[k][0] == "T" and not is_root, beside and is_root
+        ax.annotate(
+            f"{names[k]}\nroot" if is_root else names[k],
+            places[k],
+            xytext=(5, 0) if right else (-5, 0) if left else (0, 4),
+            textcoords="offset points",
+            ha="left" if right else "right" if left else "center",
+            va="center" if right or left else "bottom",
+            fontsize="small",
+            weight="bold",
+            linespacing=0.9,
+            color=dark,
+            path_effects=halo(ax),
+            zorder=6,
+        )
+    if most < len(names):
+        note(ax, f"{most:,} of {len(names):,} milestones are named")
+
+
+def halo(ax: Axes, linewidth: float = 2.5) -> list[Any]:
+    """An edge in the colour of the Axes that keeps text or a line apart from what is behind."""
+    return [patheffects.withStroke(linewidth=linewidth, foreground=ink(ax)[1])]

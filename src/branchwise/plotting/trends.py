@@ -5,16 +5,19 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from scipy import sparse
 
 from .._docs import PICTURES, documented
 from .._messages import listed
 from .._typing import Floats, Ints
+from ..trajectory import Trajectory
 from ..trajectory.checks import check_features, check_order, choose_features
 from ..trajectory.lineage import way_to
-from .branches import branch_coloring, branch_colors, check_path, halo
+from .coloring import Coloring
 from .points import draw_points
-from .style import add_key, check_legend, new_axes, plain, tidy
+from .scene import branch_coloring, branch_colors, check_path
+from .style import add_key, check_legend, halo, new_axes, plain, tidy
 
 # More curves in one new figure would be too small to read.
 MOST_FEATURES = 24
@@ -25,7 +28,7 @@ N_COLUMNS = 3
 
 @documented(PICTURES)
 def plot_trends(
-    path: Any,
+    path: Trajectory,
     values: Any,
     feature_names: Any = None,
     *,
@@ -112,7 +115,7 @@ def plot_trends(
     return axes if len(chosen) > 1 or np.ndim(ax) else axes[0]
 
 
-def choose_branches(path: Any, branches: Any, to: Any) -> Ints:
+def choose_branches(path: Trajectory, branches: Any, to: Any) -> Ints:
     """Rows of the branches that are asked for."""
     names = path.branch_table_.index.tolist()
     if to is not None and branches is not None:
@@ -156,7 +159,7 @@ def axes_for(ax: Any, features: list[Any]) -> tuple[Any, int]:
     return np.array([new_axes(one) for one in given]), np.atleast_1d(np.asarray(ax)).shape[-1]
 
 
-def draw_samples(ax: Any, time: Floats, y: Floats, shown: Any, coloring: Any) -> None:
+def draw_samples(ax: Axes, time: Floats, y: Floats, shown: Any, coloring: Coloring) -> None:
     """The samples of some branches that have a value."""
     rows = np.flatnonzero(shown & np.isfinite(y))
     if len(rows):
@@ -165,7 +168,7 @@ def draw_samples(ax: Any, time: Floats, y: Floats, shown: Any, coloring: Any) ->
         draw_points(ax, points, of_rows, alpha=0.35, square=False)
 
 
-def draw_curve(ax: Any, curve: list[Floats], color: Any) -> None:
+def draw_curve(ax: Axes, curve: list[Floats], color: Any) -> None:
     """Curve and band of one branch, in two pieces if time turns back on it."""
     time, mean, lower, upper = curve
     turn = int(np.argmax(time))

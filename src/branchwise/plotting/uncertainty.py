@@ -4,6 +4,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection
 from matplotlib.colors import to_rgba
 from scipy import stats
@@ -13,11 +14,11 @@ from .._typing import Floats, Ints
 from ..data.checks import check_count
 from ..trajectory import Trajectory
 from ..trajectory.bootstrap import Support
-from .coloring import PALETTE
+from .coloring import PALETTE, resolve_color
 from .embedding import check_components, plot_embedding
 from .points import MOST_VECTOR_SHAPES, draw_lines, draw_points
 from .scene import scene_of
-from .style import ink, new_axes, note, resolve_color, tidy
+from .style import ink, new_axes, note, tidy
 
 
 @documented(PICTURES)
@@ -30,8 +31,8 @@ def plot_uncertainty(
     samples: Any = None,
     components: Any = None,
     color: str = PALETTE[1],
-    ax: Any = None,
-) -> Any:
+    ax: Axes | None = None,
+) -> Axes:
     """Draw ellipses that hold samples with a given probability, or intervals of pseudotime.
 
     Without ``draws`` the ellipses are circles, from the posterior of SPL: every column of its
@@ -49,7 +50,7 @@ def plot_uncertainty(
     ----------
     result : SPL, Trajectory or Support
         A fitted SPL, or a trajectory made from one; with ``draws`` any fitted estimator. What
-        `branchwise.trajectory.bootstrap` returns is drawn as intervals: samples in the order of their
+        `Trajectory.support` returns is drawn as intervals: samples in the order of their
         pseudotime, at the level that was asked for there.
     draws : array of shape (n_draws, n_samples, n_components) or None, default=None
         Embeddings as they might have been, in the same axes, for instance those of
@@ -196,7 +197,7 @@ def chosen_rows(samples: Any, max_samples: int, n_samples: int) -> Ints:
     return np.arange(n_samples)[rows]
 
 
-def draw_intervals(result: Support, ax: Any, max_samples: int, samples: Any, color: str) -> Any:
+def draw_intervals(result: Support, ax: Axes, max_samples: int, samples: Any, color: str) -> Any:
     """Pseudotime of samples in order, each with its interval."""
     table = result.pseudotime_
     rows = chosen_rows(samples, max_samples, len(table))

@@ -10,7 +10,7 @@ from branchwise._typing import Floats, Ints
 from branchwise.graph import adjacency, euclidean_spanning_tree
 from branchwise.metrics import loo_1nn
 from branchwise.plotting import plot_adjacency
-from branchwise.plotting.style import PALETTE
+from branchwise.plotting.coloring import PALETTE
 
 from ..datasets import Dataset, DatasetNotFound, fetch_faces, make_faces
 from ..datasets.faces import HEIGHT, WIDTH

@@ -3,8 +3,8 @@ import pytest
 
 from branchwise import DDRTree
 from branchwise.plotting import plot_branch_graph, plot_heatmap, plot_layout, plot_trends
-from branchwise.plotting.branches import branch_coloring, branch_colors
-from branchwise.plotting.style import category_colors
+from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.scene import branch_coloring, branch_colors
 
 from . import scenes
 
