@@ -55,7 +55,7 @@ def test_folder_of_data_may_come_from_the_environment(branchwise, data, tmp_path
     [
         (["--methods", "MDS"], 2, "--methods: there is no method 'MDS'; choose from LLE"),
         (["--processes", "0"], 2, "--processes 0 must be at least 1"),
-        (["--data-dir", "nowhere"], 1, "nowhere is no folder of data sets"),
+        (["--data-dir", "nowhere"], 1, "nowhere is not a folder of data sets"),
         (["--datasets", "unheard"], 1, "unheard"),
         (["--datasets", "a,,b"], 2, "has an empty name between its commas"),
     ],
@@ -79,7 +79,7 @@ def test_other_folders_are_left_alone(branchwise, data, tmp_path):
     (data / "mine.txt").write_text("mine")
     code, _, err = branchwise("reproduce", "table1", "--data-dir", data, "-o", data)
     assert code == 1
-    assert "exists and is no result of branchwise reproduce" in err
+    assert "exists and is not a result of branchwise reproduce" in err
     code, _, err = branchwise("reproduce", "table1", "-o", data / "mine.txt")
     assert code == 1
     assert "is a file" in err

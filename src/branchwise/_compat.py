@@ -73,8 +73,10 @@ def output_container(estimator: Any) -> str | None:
     return getattr(estimator, "_sklearn_output_config", {}).get("transform")
 
 
-def install_command(extra: str | None = None) -> str:
+def install_command(extra: str | None = None, folder: str = ".") -> str:
     """How to install the package, or an extra of it: from a clone until there is a release.
+
+    The paper's reproduction is a project of its own, in the folder ./paper of the clone.
 
     Every message that says how to install something says it with this.
 
@@ -84,7 +86,7 @@ def install_command(extra: str | None = None) -> str:
     >>> install_command("cli")
     "pip install '.[cli]' in a clone of branchwise"
     """
-    what = "." if extra is None else f"'.[{extra}]'"
+    what = folder if extra is None else f"'{folder}[{extra}]'"
     return f"pip install {what} in a clone of branchwise"
 
 

@@ -65,8 +65,8 @@ def test_without_its_package_reproduce_says_how_to_get_it(installed, branchwise,
     code, out, err = branchwise("reproduce", *given)
     assert (code, out) == (2, "")
     assert err == (
-        "branchwise reproduce: this command comes with branchwise-paper; in a clone of "
-        "branchwise, run: pip install ./paper\n"
+        "branchwise reproduce: this command comes with branchwise-paper; run: pip install ./paper "
+        "in a clone of branchwise.\n"
     )
 
 

@@ -17,7 +17,7 @@ from .experiments.settings import Advance, Outcome, Settings, data_folder
 EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
 
 DESCRIPTION = """\
-Make the table and the figures of the paper anew, from data sets in a folder or fetched by
+Make the table and the figures of the paper again, from data sets in a folder or fetched by
 scikit-learn, and write them beside the printed ones into one folder, with every claim checked by a
 number: NAME.md, pictures and tables for each experiment, report.md and checks.csv for all
 experiments of the call.
@@ -123,7 +123,9 @@ def check(settings: Settings) -> None:
 
     folder = data_folder(settings)
     if folder is not None and not folder.is_dir():
-        raise Failure(f"{folder} is no folder of data sets; make it, or name another --data-dir.")
+        raise Failure(
+            f"{folder} is not a folder of data sets; make it, or name another --data-dir."
+        )
     if settings.n_processes < 1:
         raise Usage(f"--processes {settings.n_processes} must be at least 1.")
     try:
@@ -134,7 +136,9 @@ def check(settings: Settings) -> None:
     if out.exists() and not out.is_dir():
         raise Failure(f"{out} is a file; choose another -o.")
     if out.is_dir() and any(out.iterdir()) and not (out / FOLDER).is_dir():
-        raise Failure(f"{out} exists and is no result of branchwise reproduce; choose another -o.")
+        raise Failure(
+            f"{out} exists and is not a result of branchwise reproduce; choose another -o."
+        )
 
 
 @contextmanager

@@ -11,9 +11,15 @@ from sklearn.exceptions import ConvergenceWarning
 from branchwise.graph import laplacian, squared_distances
 from branchwise.linalg import kernel_pca
 from branchwise_paper.baselines import MVU
-from branchwise_paper.baselines._mvu_certificate import dual_feasible, smallest_ratio
-from branchwise_paper.baselines._mvu_graph import framework
-from branchwise_paper.baselines._mvu_solver import Bars, bar_products, first_minimum, minimise
+from branchwise_paper.baselines.mvu import (
+    Bars,
+    bar_products,
+    dual_feasible,
+    first_minimum,
+    framework,
+    minimise,
+    smallest_ratio,
+)
 
 
 def interior_point(edges, phi, n_nodes):

@@ -9,13 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from branchwise.neighbors import neighbor_edges
 from branchwise_paper.baselines import SMCE
-from branchwise_paper.baselines._affine_codes import affine_sparse_code
 from branchwise_paper.baselines._sparse_codes import (
     distinct_rows,
     eigenmap_by_components,
     share_among_copies,
 )
-from branchwise_paper.baselines.smce import directions
+from branchwise_paper.baselines.smce import affine_sparse_code, directions
 
 
 def unit_columns(seed, n_rows, n_columns, *, whole=False):

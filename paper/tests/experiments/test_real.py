@@ -3,7 +3,7 @@ import pytest
 
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import _images, real
-from branchwise_paper.experiments._image_scores import (
+from branchwise_paper.experiments._images import (
     consecutive,
     curve_by,
     places_along,

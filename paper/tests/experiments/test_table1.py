@@ -9,11 +9,20 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 
 from branchwise_paper.experiments import table1
-from branchwise_paper.experiments._table1_rows import Fit, Problem, best_rows
-from branchwise_paper.experiments._table1_text import checks_of, differences, misprint, text_of, why
+from branchwise_paper.experiments._table1_report import (
+    ACCURACIES,
+    SETS,
+    Fit,
+    Problem,
+    best_rows,
+    checks_of,
+    differences,
+    misprint,
+    text_of,
+    why,
+)
 from branchwise_paper.experiments.cells import Computed
 from branchwise_paper.experiments.methods import METHODS, chosen_methods
-from branchwise_paper.experiments.printed import ACCURACIES, SETS
 from branchwise_paper.experiments.settings import Settings
 
 COLUMNS = ["dataset", "method", "accuracy", "printed", "seconds", "parameters"]

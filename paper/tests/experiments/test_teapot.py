@@ -3,7 +3,7 @@ import pytest
 
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import teapot
-from branchwise_paper.experiments._image_scores import turn_agreement
+from branchwise_paper.experiments._images import turn_agreement
 from branchwise_paper.experiments._rows import markdown, write_csv
 from branchwise_paper.experiments.settings import Settings
 from tests.experiments.test_real import turning

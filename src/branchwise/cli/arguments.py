@@ -573,7 +573,7 @@ REPRODUCE = Command(
     lambda parser: None,
     "WHAT",
     "the paper's table and figures (with branchwise-paper)",
-    "this command comes with branchwise-paper; in a clone of branchwise, run: pip install ./paper",
+    "",
     "",
 )
 

@@ -34,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plugins = [] if first in {"--version", *commands} else find_plugins()
         commands |= {command.name: command for command in plugins}
         if commands.get(first) is REPRODUCE:
-            raise Usage(REPRODUCE.description)
+            from .._compat import install_command
+
+            command = install_command(folder="./paper")
+            raise Usage(f"this command comes with branchwise-paper; run: {command}.")
         options = build_parser(plugins).parse_args(given)
     except Usage as error:
         return Console(first if first in commands else "", is_json="--json" in given).fail(error, 2)

@@ -401,13 +401,13 @@ class TSNE(Baseline):
     -----
     **What was hard.** The paper embeds into as many as 165 dimensions, where trees as of Barnes
     and Hut do not help. So beyond two dimensions every pair of samples counts in each step, by
-    products of matrices in single precision (`branchwise_paper.baselines.exact_tsne`); scikit-learn's exact
-    method goes from sample to sample. It also gives the Student distribution n_components − 1
-    degrees of freedom; the paper's toolbox has one in any dimension, and so have we. In one and two
-    dimensions both agree, and scikit-learn's solver is used. The descent is chaotic: it runs on
-    one thread, or else the number of threads would decide the outcome. The toolbox first reduces
-    the data to 30 principal components; we do not, which on USPS, the one set where we compared,
-    changed the accuracy of the paper's table by 0.001.
+    products of matrices in single precision (`branchwise_paper.baselines.exact_tsne`);
+    scikit-learn's exact method goes from sample to sample. It also gives the Student distribution
+    n_components − 1 degrees of freedom; the paper's toolbox has one in any dimension, and so have
+    we. In one and two dimensions both agree, and scikit-learn's solver is used. The descent is
+    chaotic: it runs on one thread, or else the number of threads would decide the outcome. The
+    toolbox first reduces the data to 30 principal components; we do not, which on USPS, the one set
+    where we compared, changed the accuracy of the paper's table by 0.001.
 
     Examples
     --------

@@ -117,8 +117,8 @@ class PPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
     σ² the mean of the discarded eigenvalues of the sample covariance, and W spans the principal
     axes [1]_. Choose it over PCA for what a density gives: a likelihood by which to compare
     numbers of components, scores of new samples, and an embedding that shrinks what is mostly
-    noise. It is what `branchwise.SPL` starts from: without neighbours SPL is PPCA with orthonormal W
-    and noise variance 1/γ.
+    noise. It is what `branchwise.SPL` starts from: without neighbours SPL is PPCA with orthonormal
+    W and noise variance 1/γ.
 
     Parameters
     ----------

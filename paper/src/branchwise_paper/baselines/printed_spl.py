@@ -49,8 +49,9 @@ class PrintedSPL(Baseline):
                            − γ²/8·(sum of the d largest eigenvalues of YᵀQ⁻¹Y)
 
     with Q = L + (γ+1)/4·I on a neighbour graph. The paper takes it for non-convex and follows
-    subgradients by steps of length 1/t; `branchwise.SPL` reaches the global optimum and proves it. This
-    class is here to tell what the paper's figures owe to the model, and what to stopping early.
+    subgradients by steps of length 1/t; `branchwise.SPL` reaches the global optimum and proves it.
+    This class is here to tell what the paper's figures owe to the model, and what to stopping
+    early.
 
     Parameters
     ----------

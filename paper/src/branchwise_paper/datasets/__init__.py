@@ -1,8 +1,9 @@
-"""The data sets of the paper: `fetch`, and one call for each (`fetch_iris`, …), from files or OpenML."""
+"""The paper's data sets, from files or OpenML: `fetch`, and a call for each (`fetch_iris`, …)."""
 
 from .dataset import Dataset, DatasetNotFound
 from .faces import Faces, make_faces
-from .paper import (
+from .loaders import (
+    fetch,
     fetch_cmu_pie,
     fetch_coil20,
     fetch_faces,
@@ -18,8 +19,8 @@ from .paper import (
     fetch_usps,
     fetch_usps_ones,
     fetch_vehicle,
+    found_datasets,
 )
-from .real import fetch, found_datasets
 
 __all__ = [
     "Dataset",

@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     part: str = ""  # "train" or "test": the part of the original that the paper used
     remote: Remote | None = None
     arrays: str = "X and labels y"
-    needs: tuple[str, ...] = ()  # arrays without which it is no use
+    needs: tuple[str, ...] = ()  # arrays that it cannot do without
     by_sample: tuple[str, ...] = ()  # arrays with one value for each sample, where they are there
     make: str | None = None  # for a synthetic set: our own shape in its place
 

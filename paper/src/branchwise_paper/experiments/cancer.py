@@ -325,9 +325,9 @@ def _text(samples: Samples, rows: dict[str, dict[str, Any]], settings: Settings)
     ]
     if samples.kind != "real":
         parts.append(
-            "**These samples are simulated** (`branchwise.datasets.make_progression`): the patients' "
-            "data are given on request only. The simulation has the progression that the paper "
-            "describes built into it, so that finding it here says that the method can, "
+            "**These samples are simulated** (`branchwise.datasets.make_progression`): the "
+            "patients' data are given on request only. The simulation has the progression that the "
+            "paper describes built into it, so that finding it here says that the method can, "
             "not that breast cancer is so. Its noise was set such that 80 components keep 90 % "
             "of the energy, before any tree was learned, and was not changed after."
         )

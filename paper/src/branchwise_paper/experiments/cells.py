@@ -32,7 +32,8 @@ class Cell(NamedTuple):
     """A function of some data, which any process can import and run by itself.
 
     ``function(**data, **arguments)`` returns a dictionary of numbers, text, lists and arrays. Its
-    name, its arguments, the data and branchwise's version decide whether a result on disk is its own.
+    name, its arguments, the data and branchwise's version decide whether a result on disk is its
+    own.
     """
 
     label: str  # what the progress bar says
@@ -171,7 +172,7 @@ def _read(path: Path, fresh: bool) -> Computed | None:
     try:
         state = read_state(path)
         return Computed(state["result"], state["seconds"], state["warnings"])
-    except (ModelFileError, KeyError):  # a damaged file: computed and written anew
+    except (ModelFileError, KeyError):  # a damaged file: computed and written again
         return None
 
 

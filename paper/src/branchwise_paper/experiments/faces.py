@@ -279,10 +279,10 @@ def _text(faces: Faces, rows: dict[str, Blocks], settings: Settings) -> str:
     if faces.kind != "real":
         parts.append(
             f"**This is a {faces.kind}.** The photographs are not here. In their place are {n} "
-            "drawings by `branchwise_paper.datasets.make_faces`, which vary in expression, pose, light and "
-            "noise as photographs of a sitting may. They say how the method behaves on such "
-            "images, and nothing about the paper's. The amounts of variation were set before any "
-            "tree was learned, and were not changed after."
+            "drawings by `branchwise_paper.datasets.make_faces`, which vary in expression, pose, "
+            "light and noise as photographs of a sitting may. They say how the method behaves on "
+            "such images, and nothing about the paper's. The amounts of variation were set before "
+            "any tree was learned, and were not changed after."
         )
     if settings.quick:
         parts.append("This is a quick run, with fewer images.")

@@ -1,6 +1,5 @@
 """The paper's nine methods with the parameters it tried, and some more."""
 
-import importlib.util
 import time
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -8,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from branchwise._compat import install_command
 from branchwise._messages import listed
 from branchwise._typing import Floats
 from branchwise.estimators import SPL
@@ -121,27 +119,14 @@ def chosen_methods(names: Sequence[str]) -> list[Method]:
     ['SPL', 'tSNE']
     """
     if not names:
-        return [
-            method
-            for name, method in METHODS.items()
-            if name not in ON_REQUEST and is_installed(method)
-        ]
+        return [method for name, method in METHODS.items() if name not in ON_REQUEST]
     known = {_plain(name): method for name, method in METHODS.items()}
     unknown = [name for name in names if _plain(name) not in known]
     if unknown:
         raise ValueError(
             f"there is no method {unknown[0]!r}; choose from {listed(list(METHODS), 20)}."
         )
-    methods = [known[_plain(name)] for name in dict.fromkeys(map(_plain, names))]
-    for method in methods:
-        if not is_installed(method):
-            raise ValueError(f"UMAP needs umap-learn; run: {install_command('reproduce')}.")
-    return methods
-
-
-def is_installed(method: Method) -> bool:
-    """UMAP is no dependency of ours."""
-    return method.name != "UMAP" or importlib.util.find_spec("umap") is not None
+    return [known[_plain(name)] for name in dict.fromkeys(map(_plain, names))]
 
 
 def embed(X: Floats, *, method: str, n_components: int, parameters: Parameters) -> dict[str, Any]:

@@ -14,15 +14,20 @@ from branchwise.structures import Ring
 
 from ..datasets import Dataset, DatasetNotFound, fetch_teapot, fetch_usps_ones
 from ..datasets.catalog import understand
-from ._image_scores import consecutive, curve_by, places_along, roundness, sharpest_turn, slant
 from ._images import (
     TEAPOT,
     TEAPOT_PIXELS,
+    consecutive,
+    curve_by,
     draw_images,
     of_size,
     pixels,
+    places_along,
     rgb,
     rotation,
+    roundness,
+    sharpest_turn,
+    slant,
     spaced,
     standardised,
 )

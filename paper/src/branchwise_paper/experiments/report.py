@@ -208,8 +208,8 @@ def head_of(outcomes: Sequence[Outcome], absent: Sequence[str], *, quick: bool) 
     parts = [
         "# The paper, reproduced",
         'The paper is Li Wang, "Probabilistic Dimensionality Reduction via Structure Learning". '
-        "Its table and its figures were made anew by `branchwise reproduce`, which wrote this page: "
-        f"every number in it was measured, on {time.strftime('%Y-%m-%d')}, with branchwise "
+        "Its table and its figures were made anew by `branchwise reproduce`, which wrote this "
+        f"page: every number in it was measured, on {time.strftime('%Y-%m-%d')}, with branchwise "
         f"{__version__}, Python {platform.python_version()}, {versions}. What is wrong in the "
         "paper's formulas is listed in branchwise's `docs/equations.md`.",
     ]

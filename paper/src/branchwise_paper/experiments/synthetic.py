@@ -24,7 +24,7 @@ from ._shapes import (
     write_scores,
 )
 from .cells import Cell, compute
-from .methods import METHODS, Method, chosen_methods, is_installed
+from .methods import Method, chosen_methods
 from .settings import Check, Outcome, Settings
 
 OURS = ("SPL", "SPL-auto")
@@ -108,7 +108,7 @@ def run(settings: Settings) -> Outcome:
     Files: ``synthetic.png`` and ``synthetic.csv``.
     """
     toys = chosen_toys(settings)
-    methods = chosen_methods(settings.methods or (QUICK_METHODS if settings.quick else shown()))
+    methods = chosen_methods(settings.methods or (QUICK_METHODS if settings.quick else SHOWN))
     keys = [
         (toy, method.name, parameters)
         for toy in toys
@@ -216,11 +216,6 @@ def described_data(toy: Toy) -> str:
 def is_own(toy: Toy) -> bool:
     """Whether the points were made here because there was no file of them."""
     return toy.data.source.startswith("Generated here")
-
-
-def shown() -> tuple[str, ...]:
-    """The methods of the picture, as far as they are installed."""
-    return tuple(name for name in SHOWN if is_installed(METHODS[name]))
 
 
 def draw(path: Path, toys: list[Toy], methods: list[Method], rows: list[Row]) -> None:

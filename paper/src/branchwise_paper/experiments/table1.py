@@ -12,11 +12,19 @@ from branchwise.metrics import loo_1nn
 
 from ..datasets import Dataset, DatasetNotFound, fetch, found_datasets
 from ..datasets.catalog import CATALOG, understand
-from ._table1_rows import Fit, Problem, best_rows, falls_short, write_tables
-from ._table1_text import checks_of, draw, text_of
+from ._table1_report import (
+    SETS,
+    Fit,
+    Problem,
+    best_rows,
+    checks_of,
+    draw,
+    falls_short,
+    text_of,
+    write_tables,
+)
 from .cells import Cell, compute
 from .methods import METHODS, Method, Parameters, chosen_methods, embed
-from .printed import SETS
 from .settings import Outcome, Settings, data_folder
 
 # Part of the variance that the paper keeps where it does not print the number of components.

@@ -14,10 +14,10 @@ from branchwise.plotting import plot_adjacency
 
 from ..baselines import CLUHSIC
 from ..datasets import Dataset, fetch_teapot
-from ._image_scores import consecutive, turn_agreement
 from ._images import (
     TEAPOT,
     TEAPOT_PIXELS,
+    consecutive,
     draw_images,
     image_kernel,
     of_size,
@@ -25,6 +25,7 @@ from ._images import (
     rgb,
     rotation,
     standardised,
+    turn_agreement,
 )
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
