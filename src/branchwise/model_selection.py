@@ -90,8 +90,8 @@ def check_learner(estimator: Any) -> None:
 def _log_likelihood(estimator: StructureLearner, X: Any) -> tuple[Floats, float]:
     check_learner(estimator)
     check_is_fitted(estimator)
-    projected, across = estimator._coordinates(X)
-    nodes, weights = estimator._nodes()
+    projected, across = estimator.coordinates(X)
+    nodes, weights = estimator.nodes()
     n_features = estimator.components_.shape[1]
     return mixture_log_likelihood(projected, across, nodes, weights / weights.sum(), n_features)
 
@@ -258,7 +258,7 @@ def tree_distances(model: Any, X: Any) -> Floats:
     Between samples on unconnected parts of a forest, twice the largest of the others.
     """
     nodes = model.centers_.astype(np.float64)
-    nearest = KDTree(nodes).query(model._coordinates(X)[0])[1]
+    nearest = KDTree(nodes).query(model.coordinates(X)[0])[1]
     edges = np.column_stack(model.tree_.nonzero())
     length = np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1)
     graph = length_matrix(edges, length, len(nodes))

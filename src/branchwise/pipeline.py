@@ -182,7 +182,7 @@ class Pipeline:
         X = as_chunks(columns(table, self.features))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
         given = dask.delayed(
-            (table.source, self.features, self.preparation, self.estimator._for_workers()),
+            (table.source, self.features, self.preparation, self.estimator.for_workers()),
             traverse=False,
         )
         embed = dask.delayed(embedded_rows, pure=False)

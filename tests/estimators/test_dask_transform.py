@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from branchwise import SPL, DDRTree, DRTree
 from branchwise.data.dask_errors import ChunkError
+from branchwise.estimators import TrainingRecord
 
 from ..conftest import branching
 
@@ -229,7 +230,7 @@ def test_little_but_what_places_samples_is_sent_to_the_workers(fitted, name):
     for sent in ("labels_", "objective_history_", "training_data_"):
         setattr(model, sent, Huge())
     before = dict(vars(model))
-    small = model._for_workers()
+    small = model.for_workers()
     assert len(pickle.dumps(small)) < 30_000
     assert vars(model) == before
     expected = fitted[name].transform(NEW)
@@ -241,8 +242,8 @@ def test_a_dask_embedding_stays_on_the_workers(fitted):
     model = clone(MODELS["DDRTree"]).fit(TRAINING)
     model.embedding_ = da.from_array(model.embedding_, chunks=(10, 2))
     model.labels_ = da.from_array(model.labels_, chunks=10)
-    model._set_keys(np.empty(0, dtype=np.uint64))
-    assert not {"embedding_", "labels_"} & set(vars(model._for_workers()))
+    model.training_record = TrainingRecord.of(np.empty(0, dtype=np.uint64), None)
+    assert not {"embedding_", "labels_"} & set(vars(model.for_workers()))
     X = np.concatenate([NEW, TRAINING[:5]])
     lazy = lazily(model.transform, da.from_array(X, chunks=(10, D)))
     np.testing.assert_allclose(lazy.compute(), model.transform(X), rtol=0, atol=1e-12)

@@ -1,5 +1,7 @@
 """A model that was saved and loaded is the same model."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 import branchwise
 from branchwise import SPL, DDRTree, DRTree
+from branchwise.estimators import TrainingRecord
 from branchwise.persistence.format import read_state
 from branchwise.structures import Curve, FixedGraph, Forest, SparseGraph
 from branchwise.trajectory import Trajectory
@@ -89,6 +92,9 @@ def assert_equal(name, a, b):
         assert a.flags.c_contiguous == b.flags.c_contiguous, name
     elif isinstance(a, NearestNeighbors):
         assert a.get_params() == b.get_params()
+    elif isinstance(a, TrainingRecord):
+        for field in dataclasses.fields(a):
+            assert_equal(field.name, getattr(a, field.name), getattr(b, field.name))
     elif hasattr(a, "adjacency"):
         assert_equal(name, a.adjacency, b.adjacency)
     else:

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .. import __version__, estimators
-from .._compat import import_pandas, validate_parameter_constraints
+from .._compat import import_pandas
 from .._messages import listed
 from ..data.dask import is_dask
 from ..data.table import Table, column, missing_by_column, missing_message
@@ -136,9 +136,7 @@ def make_estimator(options: argparse.Namespace) -> Any:
     given.setdefault("random_state", 0)
     kind = getattr(estimators, CLASSES[options.method])
     try:
-        validate_parameter_constraints(
-            kind._parameter_constraints, kind(**given).get_params(deep=False), kind.__name__
-        )
+        kind(**given).check_parameters()
     except ValueError as error:
         raise Usage(str(error)) from error
     return kind(**given)

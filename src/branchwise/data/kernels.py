@@ -15,6 +15,16 @@ from .row_order import row_keys
 MAX_BLOCK = 2**24
 
 
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the samples are rows of a kernel matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def is_evaluated(kernel: Any) -> bool:
+    """Whether the kernel matrix has to be computed from the samples."""
+    return kernel is not None and not is_precomputed(kernel)
+
+
 def block_rows(n_columns: int) -> int:
     """Rows of a kernel matrix that are computed at a time."""
     return max(1, MAX_BLOCK // n_columns)

@@ -8,6 +8,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, cast
 
@@ -29,7 +30,7 @@ from .._compat import (
 )
 from .._memory import check_memory
 from .._parallel import ordered_map
-from .._typing import Floats, Ints, Matrix
+from .._typing import Bools, Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import (
     check_embedding,
@@ -47,7 +48,13 @@ from ..data.checks import (
 from ..data.dask import as_chunks, chunk_starts, is_dask
 from ..data.dask_errors import check_rows
 from ..data.dask_passes import map_chunks
-from ..data.kernels import block_rows, kernel_matrix, kernel_rows
+from ..data.kernels import (
+    block_rows,
+    is_evaluated,
+    is_precomputed,
+    kernel_matrix,
+    kernel_rows,
+)
 from ..data.landmarks import choose_landmarks, gather
 from ..data.row_order import row_keys
 from ..graph import adjacency
@@ -117,6 +124,54 @@ def dask_as_it_is(method: Fit) -> Fit:
     return cast(Fit, chosen)
 
 
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """What a fitted estimator keeps of its training samples, besides its fitted attributes.
+
+    Enough to know the samples again, and to place others by them. With this and the fitted
+    attributes, a model file or a page places samples as the estimator does.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from branchwise import SPL
+    >>> record = SPL(n_neighbors=5).fit(load_iris().data).training_record
+    >>> len(record), record.n_ties
+    (150, 5)
+    """
+
+    sorted_keys: Ints  # one number per sample; none are kept of a Dask array
+    order: Ints  # the sample that each key is of, equal ones in their order
+    kernel_samples: Matrix | None  # what a kernel is evaluated with
+    # Of SPL alone: the samples that a new one is tied to are searched for among these data, which
+    # are centred unless sparse; how many they are, and the share of the resistance of each tie.
+    search_rows: Matrix | None = None
+    n_ties: int = 0
+    edge_share: float = 0.0
+
+    @classmethod
+    def of(cls, keys: Ints, kernel_samples: Matrix | None) -> "TrainingRecord":
+        """The record of samples with these keys, in their order."""
+        order = np.argsort(keys, kind="stable")
+        return cls(keys[order], order, kernel_samples)
+
+    def __len__(self) -> int:
+        return len(self.sorted_keys)
+
+    @property
+    def keys(self) -> Ints:
+        """The keys in the order of the samples."""
+        keys = np.empty_like(self.sorted_keys)
+        keys[self.order] = self.sorted_keys
+        return keys
+
+    def find(self, keys: Ints) -> tuple[Bools, Ints]:
+        """Which of these keys are those of samples, and of which; of equal ones, the first."""
+        position = np.minimum(np.searchsorted(self.sorted_keys, keys), len(self) - 1)
+        known = self.sorted_keys[position] == keys
+        return known, self.order[position[known]]
+
+
 class StructureLearner(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, metaclass=ABCMeta
 ):
@@ -160,18 +215,35 @@ class StructureLearner(
         "callback": [callable, None],
     }
 
-    def _check_parameters(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), type(self).__name__
-        )
-        check_kernel_params(self.kernel, self.kernel_params)
+    def check_parameters(self, *names: str) -> None:
+        """Raise an error if a parameter has a value that it cannot have, as `fit` would.
+
+        Parameters
+        ----------
+        *names : str
+            Which parameters; by default all.
+
+        Examples
+        --------
+        >>> from branchwise import DRTree
+        >>> DRTree(tol=-1.0).check_parameters("max_iter")
+        >>> DRTree(tol=-1.0).check_parameters()
+        Traceback (most recent call last):
+        ...
+        sklearn.utils._param_validation.InvalidParameterError: The 'tol' parameter of DRTree ...
+        """
+        given = self.get_params(deep=False)
+        given = {name: given[name] for name in names or given}
+        constraints = {name: self._parameter_constraints[name] for name in given}
+        validate_parameter_constraints(constraints, given, type(self).__name__)
 
     def _validated(self, X: Any) -> Matrix:
         """Parameters and training data, checked."""
-        self._check_parameters()
+        self.check_parameters()
+        check_kernel_params(self.kernel, self.kernel_params)
         X = check_samples(self, X, ensure_min_samples=2)
         check_not_tiny(X)
-        if self._is_precomputed:
+        if is_precomputed(self.kernel):
             check_square(X)
         return X
 
@@ -183,13 +255,14 @@ class StructureLearner(
         self.__dict__.pop("landmarks_", None)
         if not is_dask(X):
             return X
-        self._check_parameters()
+        self.check_parameters()
+        check_kernel_params(self.kernel, self.kernel_params)
         chunks = checked_chunks(self, X, reset=True)
         n_samples = chunks.shape[0]
         if n_samples <= self.n_landmarks:
             rows, self.landmarks_ = gather(chunks), np.arange(n_samples)
         else:
-            pairs = "kernel='precomputed'" if self._is_precomputed else pairs
+            pairs = "kernel='precomputed'" if is_precomputed(self.kernel) else pairs
             if pairs is not None:
                 raise ValueError(
                     f"{pairs} is about pairs of samples, but of the {n_samples:,} rows of a Dask "
@@ -207,17 +280,9 @@ class StructureLearner(
                 )
         return import_pandas().DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
 
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    @property
-    def _evaluates_kernel(self) -> bool:
-        return self.kernel is not None and not self._is_precomputed
-
     def _training_data(self, X: Matrix) -> Matrix:
         """The data to fit: X as it is or, with a kernel, the kernel matrix of its rows."""
-        if not self._evaluates_kernel:
+        if not is_evaluated(self.kernel):
             return X
         n_samples = X.shape[0]
         check_memory(
@@ -233,9 +298,8 @@ class StructureLearner(
 
     def _new_data(self, X: Matrix) -> Matrix:
         """Some new samples as rows of data: X as it is, or its kernel with the training samples."""
-        if self._kernel_samples is None:
-            return X
-        return kernel_rows(X, self._kernel_samples, self.kernel, self.kernel_params)
+        samples = self._record.kernel_samples
+        return X if samples is None else kernel_rows(X, samples, self.kernel, self.kernel_params)
 
     def _check_memory(self, Y: CentredRows, needed: float, remedy: str) -> None:
         """Say at once that a fit cannot fit."""
@@ -313,7 +377,8 @@ class StructureLearner(
     def _placed(self, X: Matrix) -> Floats:
         """Places of samples that have been checked."""
         placed = np.empty((X.shape[0], len(self.components_)))
-        step = BLOCK if self._kernel_samples is None else min(BLOCK, block_rows(len(self.mean_)))
+        has_kernel = self._record.kernel_samples is not None
+        step = min(BLOCK, block_rows(len(self.mean_))) if has_kernel else BLOCK
 
         def place(start: int) -> None:
             rows = slice(start, start + step)
@@ -321,11 +386,9 @@ class StructureLearner(
             placed[rows] = self._place(self._project(data), data)
 
         ordered_map(place, range(0, len(placed), step), effective_n_jobs(self.n_jobs))
-        if len(self._known_keys):
-            key = row_keys(X, effective_n_jobs(self.n_jobs))
-            position = np.minimum(np.searchsorted(self._known_keys, key), len(self._known_keys) - 1)
-            known = self._known_keys[position] == key
-            placed[known] = self.embedding_[self._known_rows[position[known]]]
+        if len(self._record):
+            known, rows = self._record.find(row_keys(X, effective_n_jobs(self.n_jobs)))
+            placed[known] = self.embedding_[rows]
         return placed.astype(X.dtype, copy=False)
 
     def _transform_chunks(self, X: Any) -> Any:
@@ -337,12 +400,12 @@ class StructureLearner(
             len(self.components_),
             float_type(X.dtype),
             numbered=True,
-            model=self._for_workers(),
+            model=self.for_workers(),
             starts=chunk_starts(X),
         )
 
-    def _for_workers(self) -> Self:
-        """A copy that can place samples, and has little else to carry."""
+    def for_workers(self) -> Self:
+        """A copy that can place samples, and has little else to carry to other processes."""
         model = copy(self)
         for name, value in list(vars(model).items()):
             if name in STAYS_BEHIND or is_dask(value):
@@ -504,11 +567,11 @@ class StructureLearner(
             return np.asarray(X @ W - self.mean_.astype(np.float64) @ W)
         return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
 
-    def _nodes(self) -> tuple[Floats, Floats]:
+    def nodes(self) -> tuple[Floats, Floats]:
         """The nodes of the learned structure along the components, and the weight of each."""
         return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))
 
-    def _coordinates(self, X: Any) -> tuple[Floats, Floats]:
+    def coordinates(self, X: Any) -> tuple[Floats, Floats]:
         """Samples along the components, and their squared distances from these."""
         data = self._new_data(check_samples(self, X, reset=False))
         projected, mean = self._project(data), self.mean_.astype(np.float64)
@@ -563,19 +626,14 @@ class StructureLearner(
 
         They are the rows that the user passed, whatever the kernel made of them.
         """
-        self.__dict__.pop("training_data_", None)  # of a model that was loaded and is fitted anew
-        self._kernel_samples = X.copy() if self._evaluates_kernel else None
-        self._set_keys(row_keys(X, effective_n_jobs(self.n_jobs)))
-
-    def _set_keys(self, keys: Ints) -> None:
-        self._known_rows = np.argsort(keys, kind="stable")
-        self._known_keys = keys[self._known_rows]
+        self.__dict__.pop("training_data_", None)  # of a model that was loaded and is fitted again
+        keys = row_keys(X, effective_n_jobs(self.n_jobs))
+        self._record = TrainingRecord.of(keys, X.copy() if is_evaluated(self.kernel) else None)
 
     def _forget_rows(self) -> None:
         """Of a fit to a Dask array no rows are known again."""
         self.__dict__.pop("training_data_", None)
-        self._kernel_samples = None
-        self._set_keys(np.empty(0, dtype=np.uint64))
+        self._record = TrainingRecord.of(np.empty(0, dtype=np.uint64), None)
 
     def _principal_axes(self, Y: Any) -> tuple[int, Floats]:
         """The number of components, and the principal axes that carry variance.
@@ -604,10 +662,15 @@ class StructureLearner(
         self.components_ = np.ascontiguousarray((axes * signs).T, dtype=dtype)
         return np.eye(W.shape[1], n_components) * signs
 
-    def _set_tree(self, graph: Graph, nodes: Ints) -> None:
-        """Set tree_ and n_trees_, with node k of the graph at place nodes[k]."""
-        self.tree_ = adjacency(nodes[graph.edges], len(nodes), graph.weights)
-        self.n_trees_ = int(connected_components(self.tree_, directed=False)[0])
+    @property
+    def training_record(self) -> TrainingRecord:
+        """What `transform` needs of the training samples; assigned when a model is loaded."""
+        check_is_fitted(self)
+        return self._record
+
+    @training_record.setter
+    def training_record(self, record: TrainingRecord) -> None:
+        self._record = record
 
     @property
     def _n_features_out(self) -> int:
@@ -616,9 +679,15 @@ class StructureLearner(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_precomputed
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def tree_and_parts(graph: Graph, nodes: Ints) -> tuple[Sparse, int]:
+    """``tree_`` and ``n_trees_``, with node k of the graph at place nodes[k]."""
+    tree = adjacency(nodes[graph.edges], len(nodes), graph.weights)
+    return tree, int(connected_components(tree, directed=False)[0])
 
 
 # After the class: scikit-learn wraps its methods when it is made.

@@ -28,7 +28,7 @@ from ..solvers.initialization import (
     starting_centers,
 )
 from ..structures import FixedGraph, as_structure, in_order
-from ._base import STRUCTURES, StructureLearner, all_or_nothing
+from ._base import STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
 
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
@@ -322,7 +322,8 @@ class DDRTree(StructureLearner):
         Z, C = np.asarray(self.embedding_, dtype=np.float64), self.centers_.astype(np.float64)
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
-    def _nodes(self) -> tuple[Floats, Floats]:
+    def nodes(self) -> tuple[Floats, Floats]:
+        """The centres, and how much of the samples each of them has."""
         weights = np.asarray(self.assignments_.sum(axis=0)).ravel()
         return self.centers_.astype(np.float64), weights
 
@@ -372,7 +373,7 @@ class DDRTree(StructureLearner):
         self.lam_, self.gamma_, self.sigma_ = lam, float(self.gamma), sigma
         self.centers_ = np.empty((len(result.C), along.shape[1]), dtype=dtype)
         self.centers_[nodes] = result.C @ along
-        self._set_tree(result.graph, nodes)
+        self.tree_, self.n_trees_ = tree_and_parts(result.graph, nodes)
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:
         """Minimiser of a new point's own terms of the objective, W and C staying put.

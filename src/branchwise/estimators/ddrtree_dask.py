@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .. import _kdtree as kdtree
-from .._compat import import_pandas, validate_parameter_constraints
+from .._compat import import_pandas
 from .._typing import Floats, Ints
 from ..data.checks import check_n_components, check_not_huge, check_size
 from ..data.dask import import_dask
@@ -29,9 +29,7 @@ MAX_FEATURES = 4096
 
 def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
     """`DDRTree.fit` for a Dask array: the same steps, with passes over the chunks."""
-    validate_parameter_constraints(
-        model._parameter_constraints, model.get_params(deep=False), type(model).__name__
-    )
+    model.check_parameters()
     check_can_be_chunked(model)
     X = checked_chunks(model, X, reset=True)
     check_shape(model, X.shape)

@@ -16,7 +16,13 @@ from ..data.row_order import canonical_order, first_alike
 from ..solvers.convergence import Callback
 from ..solvers.drtree import drtree
 from ..structures import FixedGraph, as_structure, in_order
-from ._base import LANDMARKS, STRUCTURES, StructureLearner, all_or_nothing
+from ._base import (
+    LANDMARKS,
+    STRUCTURES,
+    StructureLearner,
+    all_or_nothing,
+    tree_and_parts,
+)
 
 
 class DRTree(StructureLearner):
@@ -80,9 +86,10 @@ class DRTree(StructureLearner):
     n_landmarks : int, default=5000
         Used for Dask arrays only. A Dask array is not fitted whole: so many of its rows are chosen
         and fitted in memory, and `transform` places all rows by these. Half of them follow the
-        density, half go to what is not covered yet (`branchwise.data.landmarks.choose_landmarks`, four
-        passes over the data). ``embedding_`` and all other attributes are those of the landmarks,
-        and ``lam="auto"`` goes by their number. An array of no more rows than that is fitted whole.
+        density, half go to what is not covered yet
+        (`branchwise.data.landmarks.choose_landmarks`, four passes over the data). ``embedding_``
+        and all other attributes are those of the landmarks, and ``lam="auto"`` goes by their
+        number. An array of no more rows than that is fitted whole.
         benchmarks/landmarks.md says how far the result is from that of all rows.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
@@ -226,7 +233,7 @@ class DRTree(StructureLearner):
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)
         self.embedding_[order] = result.Z @ along_components
         self.centers_ = self.embedding_
-        self._set_tree(result.graph, order)
+        self.tree_, self.n_trees_ = tree_and_parts(result.graph, order)
         self.labels_ = np.arange(len(order))
         self.assignments_ = sparse.eye_array(len(order), format="csr")
         self._remember_rows(samples)

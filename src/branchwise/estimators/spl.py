@@ -1,6 +1,7 @@
 """The SPL estimator."""
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from .._compat import Interval, StrOptions, effective_n_jobs
+from .._compat import Interval, StrOptions, effective_n_jobs, fitted_rows
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import check_n_neighbors, check_neighbors
@@ -30,7 +31,7 @@ from ..solvers.spl import (
     without_zero_distances,
 )
 from ..solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
-from ._base import LANDMARKS, StructureLearner, all_or_nothing
+from ._base import LANDMARKS, StructureLearner, TrainingRecord, all_or_nothing
 from ._posterior import PosteriorMixin
 
 
@@ -370,6 +371,26 @@ class SPL(PosteriorMixin, StructureLearner):
         largest = float(np.max(violation, initial=0.0)) if self.solver_ != "sketch" else np.nan
         self.edge_violation_ = largest / self.scale_**2
 
+    @property
+    def training_record(self) -> TrainingRecord:
+        """What `transform` needs of the training samples; assigned when a model is loaded."""
+        return replace(
+            super().training_record,
+            search_rows=fitted_rows(self._search),
+            n_ties=self._search.n_neighbors,
+            edge_share=self._edge_share,
+        )
+
+    @training_record.setter
+    def training_record(self, record: TrainingRecord) -> None:
+        rows = record.search_rows
+        if rows is None:
+            assert record.kernel_samples is not None
+            rows = self._training_data(record.kernel_samples) - self.mean_
+        self._record = TrainingRecord(record.sorted_keys, record.order, record.kernel_samples)
+        self._edge_share = record.edge_share
+        self._index(rows, record.n_ties)
+
     def _index(self, rows: Matrix, n_neighbors: int) -> None:
         """Prepare the training data, centred unless sparse, for searches by new samples."""
         self._search = NearestNeighbors(n_neighbors=n_neighbors).fit(rows)
@@ -411,7 +432,8 @@ class SPL(PosteriorMixin, StructureLearner):
             stacklevel=4,
         )
 
-    def _nodes(self) -> tuple[Floats, Floats]:
+    def nodes(self) -> tuple[Floats, Floats]:
+        """The points of the skeleton, one for each sample."""
         return self.skeleton_.astype(np.float64), np.ones(len(self.skeleton_))
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

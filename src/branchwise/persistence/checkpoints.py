@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from .._compat import validate_parameter_constraints
 from .._typing import Floats
 from ..solvers.ddrtree import Axes, Saved, Step
 from ..structures import FixedGraph, as_structure
@@ -56,9 +55,7 @@ class Checkpoint:
     @classmethod
     def of(cls, model: Any, resume: bool) -> "Checkpoint | None":
         """As the parameters of an estimator and its `fit` say."""
-        constraints = {"checkpoint": model._parameter_constraints["checkpoint"]}
-        given = {"checkpoint": model.checkpoint}
-        validate_parameter_constraints(constraints, given, type(model).__name__)
+        model.check_parameters("checkpoint")
         if model.checkpoint is None:
             if resume:
                 raise ValueError(

@@ -6,6 +6,7 @@ sorted keys, the matrices of graphs, an identity for ``components_``, the kernel
 
 from collections.abc import Callable
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -14,21 +15,15 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _kdtree as kdtree
-from .._compat import (
-    effective_n_jobs,
-    fitted_rows,
-    output_container,
-    validate_parameter_constraints,
-)
+from .._compat import effective_n_jobs, output_container
 from .._memory import check_memory
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.checks import check_kernel_params, check_samples
 from ..data.dask import is_dask
+from ..data.kernels import is_evaluated, is_precomputed
 from ..data.row_order import row_keys
-from ..estimators._base import StructureLearner
-from ..estimators.ddrtree import DDRTree
-from ..estimators.drtree import DRTree
-from ..estimators.spl import SPL
+from ..estimators import SPL, DDRTree, DRTree, StructureLearner, TrainingRecord
+from ..estimators._base import tree_and_parts
 from ..graph import adjacency
 from ..structures import Curve, FixedGraph, Forest, Graph, Ring, SparseGraph, Tree
 from .fields import HUGE, Fields
@@ -37,7 +32,7 @@ from .format import Unsound
 CLASSES: dict[str, type[StructureLearner]] = {cls.__name__: cls for cls in (SPL, DRTree, DDRTree)}
 
 # Of SPL: numbers that its methods compute with, and the least of each; and such as only inform.
-SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0, "_edge_share": 0.0}
+SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0}
 
 SPL_INFORMATION = ("objective_error_", "optimality_gap_", "edge_violation_", "log_evidence_")
 
@@ -103,16 +98,17 @@ def estimator_from_state(state: dict[str, Any]) -> Any:
     >>> estimator_from_state(estimator_state(model))
     DRTree(lam=5.0)
     """
-    model, rows, n_neighbors = restored(state)
-    if isinstance(model, SPL):
-        if rows is None:
-            rows = kernel_rows(model)
-        model._index(rows, n_neighbors)
+    model, record = restored(state)
+    try:
+        # SPL computes its kernel matrix, as in the fit.
+        model.training_record = record
+    except ValueError as error:
+        raise Unsound(f"has kernel_samples without a kernel ({error})") from error
     return model
 
 
-def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
-    """The estimator, and for SPL what its search is to be built from."""
+def restored(state: dict[str, Any]) -> tuple[StructureLearner, TrainingRecord]:
+    """The estimator, and what it is to remember of its training samples."""
     fields = Fields(state, "the file")
     fields.choice("kind", ("estimator",))
     cls = CLASSES[fields.choice("class", tuple(CLASSES))]
@@ -121,8 +117,7 @@ def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
     if output is not None:
         model.set_output(transform=output)
     fitted = Fields(fields.take("fitted"), "fitted")
-    restore_shared(model, fitted)
-    search = RESTORE[cls](model, fitted)
+    record = replace(restored_record(model, fitted), **RESTORE[cls](model, fitted))
     fitted.finish()
     names = fields.take("feature_names")
     if names is not None:
@@ -134,26 +129,25 @@ def restored(state: dict[str, Any]) -> tuple[Any, Matrix | None, int]:
         fitted.sizes = {"n_samples": len(model.embedding_), "n_features": model.n_features_in_}
         model.training_data_ = fitted.matrix("training", "n_samples", "n_features")
     fields.finish()
-    return (model, *search)
+    return model, record
 
 
 def shared_state(model: StructureLearner) -> dict[str, Any]:
     """What all estimators have learned."""
-    keys = np.empty_like(model._known_keys)
-    keys[model._known_rows] = model._known_keys
+    record = model.training_record
     state = {
         # The points of a Dask array stay with the workers.
         "embedding_": without_rows(model.embedding_),
         "mean_": model.mean_,
-        "row_keys": keys,
+        "row_keys": record.keys,
         "n_iter_": model.n_iter_,
         "converged_": bool(model.converged_),
         "objective_history_": model.objective_history_,
     }
     if model.n_components is not None:
         state["components_"] = model.components_
-    if model._evaluates_kernel:
-        state["kernel_samples"] = model._kernel_samples
+    if record.kernel_samples is not None:
+        state["kernel_samples"] = record.kernel_samples
     return state
 
 
@@ -170,8 +164,11 @@ def size_names(model: Any) -> tuple[str, str]:
     return columns, columns if model.n_components is None else "n_components"
 
 
-def restore_shared(model: Any, fitted: Fields) -> None:
-    """Set what all estimators have learned; sizes have to agree with the parameters."""
+def restored_record(model: Any, fitted: Fields) -> TrainingRecord:
+    """Set what all estimators have learned; sizes have to agree with the parameters.
+
+    Returns what they remember of the training samples.
+    """
     columns, dims = size_names(model)
     if isinstance(model.n_components, Integral):
         fitted.sizes["n_components"] = int(model.n_components)
@@ -189,12 +186,12 @@ def restore_shared(model: Any, fitted: Fields) -> None:
     else:
         # Rows of length one, but for rounding.
         model.components_ = fitted.floats("components_", dims, columns, low=-1.001, high=1.001)
-    model._kernel_samples = None
-    if model._evaluates_kernel:
-        model._kernel_samples = fitted.matrix("kernel_samples", "n_samples", "n_features")
-    n_features = "n_samples" if model._is_precomputed else "n_features"
+    kernel_samples = None
+    if is_evaluated(model.kernel):
+        kernel_samples = fitted.matrix("kernel_samples", "n_samples", "n_features")
+    n_features = "n_samples" if is_precomputed(model.kernel) else "n_features"
     model.n_features_in_ = fitted.sizes[n_features]
-    model._set_keys(fitted.keys("row_keys", "n_known"))
+    keys = fitted.keys("row_keys", "n_known")
     n_known = fitted.sizes["n_known"]
     if (n_known and n_known != n_placed) or (not n_known and not isinstance(model, DDRTree)):
         raise Unsound(f"has {n_known} row_keys for an embedding_ of {n_placed} samples")
@@ -202,6 +199,7 @@ def restore_shared(model: Any, fitted: Fields) -> None:
     model.converged_ = fitted.flag("converged_")
     model.objective_history_ = fitted.doubles("objective_history_", "n_values")
     model.objective_ = float(model.objective_history_[-1])
+    return TrainingRecord.of(keys, kernel_samples)
 
 
 def graph_state(graph: Sparse) -> tuple[Ints, Floats]:
@@ -223,7 +221,7 @@ def drtree_state(model: Any) -> dict[str, Any]:
     return {"edges": edges, "weights": weights, "lam_": model.lam_}
 
 
-def restore_drtree(model: Any, fitted: Fields) -> tuple[None, int]:
+def restore_drtree(model: Any, fitted: Fields) -> dict[str, Any]:
     """Set what DRTree has learned besides."""
     model.lam_ = fitted.number("lam_", 0.0, HUGE)
     restore_tree(model, fitted, "n_samples")
@@ -231,7 +229,7 @@ def restore_drtree(model: Any, fitted: Fields) -> tuple[None, int]:
     model.centers_ = model.embedding_
     model.labels_ = np.arange(n_samples)
     model.assignments_ = sparse.eye_array(n_samples, format="csr")
-    return None, 0
+    return {}
 
 
 def ddrtree_state(model: Any) -> dict[str, Any]:
@@ -240,7 +238,7 @@ def ddrtree_state(model: Any) -> dict[str, Any]:
     return {"centers_": model.centers_, **drtree_state(model), **numbers}
 
 
-def restore_ddrtree(model: Any, fitted: Fields) -> tuple[None, int]:
+def restore_ddrtree(model: Any, fitted: Fields) -> dict[str, Any]:
     """Set what DDRTree has learned besides."""
     model.centers_ = fitted.floats("centers_", "n_centers", size_names(model)[1])
     model.lam_ = fitted.number("lam_", 0.0, HUGE)
@@ -249,13 +247,14 @@ def restore_ddrtree(model: Any, fitted: Fields) -> tuple[None, int]:
     restore_tree(model, fitted, "n_centers")
     centres, n_jobs = kdtree.build(model.centers_), effective_n_jobs(model.n_jobs)
     model.labels_ = kdtree.nearest(centres, model.embedding_, n_jobs)
-    return None, 0
+    return {}
 
 
 def restore_tree(model: Any, fitted: Fields, nodes: str) -> None:
     """Set tree_ and n_trees_."""
     edges, weights = fitted.edges("edges", nodes), fitted.weights("weights", 0.0)
-    model._set_tree(Graph(edges, weights), np.arange(fitted.sizes[nodes]))
+    at = np.arange(fitted.sizes[nodes])
+    model.tree_, model.n_trees_ = tree_and_parts(Graph(edges, weights), at)
 
 
 def spl_state(model: Any) -> dict[str, Any]:
@@ -264,21 +263,25 @@ def spl_state(model: Any) -> dict[str, Any]:
     weights = np.zeros(len(model.edges_))
     n_samples = len(model.embedding_)
     weights[np.searchsorted(pairs(model.edges_, n_samples), pairs(active, n_samples))] = values
-    numbers = (*SPL_NUMBERS, *SPL_INFORMATION, *SPL_PER_SAMPLE, "skeleton_", "solver_")
-    state = {name: getattr(model, name) for name in numbers}
+    record = model.training_record
+    state = {name: getattr(model, name) for name in SPL_NUMBERS}
+    state["_edge_share"] = record.edge_share
+    others = (*SPL_INFORMATION, *SPL_PER_SAMPLE, "skeleton_", "solver_")
+    state |= {name: getattr(model, name) for name in others}
     state |= {"edges_": model.edges_.astype(np.int32), "weights": weights}
-    state |= {"n_evaluations_": model.n_evaluations_, "n_ties": model._search.n_neighbors}
-    if not model._evaluates_kernel:
-        state["search_rows"] = fitted_rows(model._search)
+    state |= {"n_evaluations_": model.n_evaluations_, "n_ties": record.n_ties}
+    if record.kernel_samples is None:
+        state["search_rows"] = record.search_rows
     return state
 
 
-def restore_spl(model: Any, fitted: Fields) -> tuple[Matrix | None, int]:
-    """Set what SPL has learned besides; return what its search is to be built from."""
+def restore_spl(model: Any, fitted: Fields) -> dict[str, Any]:
+    """Set what SPL has learned besides; return what it remembers besides."""
     columns, dims = size_names(model)
     model.skeleton_ = fitted.floats("skeleton_", "n_samples", dims)
     for name, low in SPL_NUMBERS.items():
         setattr(model, name, fitted.number(name, low, HUGE))
+    ties: dict[str, Any] = {"edge_share": fitted.number("_edge_share", 0.0, HUGE)}
     for name in SPL_INFORMATION:
         setattr(model, name, fitted.number(name))
     for name in SPL_PER_SAMPLE:
@@ -290,19 +293,10 @@ def restore_spl(model: Any, fitted: Fields) -> tuple[Matrix | None, int]:
     weights = fitted.weights("weights", -np.inf if model.solver_ == "exact" else 0.0)
     active = weights != 0
     model.graph_ = adjacency(model.edges_[active], fitted.sizes["n_samples"], weights[active])
-    n_ties = fitted.count("n_ties", 1, fitted.sizes["n_samples"])
-    if model._evaluates_kernel:
-        model._searches_sparse = False
-        return None, n_ties
-    return fitted.matrix("search_rows", "n_samples", columns), n_ties
-
-
-def kernel_rows(model: Any) -> Floats:
-    """The centred kernel matrix, computed as in the fit."""
-    try:
-        return np.asarray(model._training_data(model._kernel_samples) - model.mean_)
-    except ValueError as error:
-        raise Unsound(f"has kernel_samples without a kernel ({error})") from error
+    ties["n_ties"] = fitted.count("n_ties", 1, fitted.sizes["n_samples"])
+    if not is_evaluated(model.kernel):
+        ties["search_rows"] = fitted.matrix("search_rows", "n_samples", columns)
+    return ties
 
 
 def training_data(model: StructureLearner, X: Any) -> Matrix:
@@ -312,7 +306,7 @@ def training_data(model: StructureLearner, X: Any) -> Matrix:
             f"include_training={X} must be False or the training data: {type(model).__name__} "
             "keeps no copy of them; pass include_training=X."
         )
-    known = shared_state(model)["row_keys"]
+    known = model.training_record.keys
     if len(known) == 0:
         raise ValueError(
             f"include_training must be False for a {type(model).__name__} that was fitted to a "
@@ -338,7 +332,8 @@ STATES: dict[type, Callable[[Any], dict[str, Any]]] = {
     DDRTree: ddrtree_state,
 }
 
-RESTORE: dict[type, Callable[[Any, Fields], tuple[Matrix | None, int]]] = {
+# They return what goes into the `TrainingRecord`.
+RESTORE: dict[type, Callable[[Any, Fields], dict[str, Any]]] = {
     SPL: restore_spl,
     DRTree: restore_drtree,
     DDRTree: restore_ddrtree,
@@ -400,7 +395,7 @@ def restored_parameters(cls: type[StructureLearner], values: Any) -> Any:
     """An estimator with these parameters, checked as they are before a fit."""
     if not isinstance(values, dict):
         raise Unsound("has no parameters")
-    known = set(cls._get_param_names()) - NOT_KEPT
+    known = set(cls().get_params(deep=False)) - NOT_KEPT
     unknown = sorted(set(values) - known)
     if unknown:
         raise Unsound(f"has the parameter {unknown[0][:80]!r}, which {cls.__name__} does not know")
@@ -419,7 +414,7 @@ def _restored(cls: type[StructureLearner], values: dict[str, Any]) -> Any:
         values["structure"] = restored_structure(values["structure"])
     model = cls(**values)
     parameters = model.get_params(deep=False)
-    validate_parameter_constraints(cls._parameter_constraints, parameters, cls.__name__)
+    model.check_parameters()
     check_kernel_params(parameters["kernel"], parameters["kernel_params"])
     structure, init = parameters.get("structure", "tree"), parameters.get("init")
     if not isinstance(structure, str) and not hasattr(structure, "best_graph"):

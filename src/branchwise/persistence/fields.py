@@ -37,7 +37,7 @@ class Fields:
     >>> fields.floats("weights", "n_nodes")
     Traceback (most recent call last):
     ...
-    branchwise.persistence.format.Unsound: has weights of shape (4,) but it must be (n_nodes,) = (3,)
+    branchwise.persistence.format.Unsound: has weights of shape (4,) but it must be ... = (3,)
     """
 
     def __init__(self, values: Any, name: str):

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import fitted_rows
 from .._typing import Floats, Ints, Matrix
 from ..data.row_order import column_factors, row_keys
 from ..estimators.ddrtree import FIXED_POINT_RTOL, MAX_FIXED_POINT_STEPS
@@ -83,8 +82,8 @@ def _model_state(
     model = path.estimator_
     if model is None:
         raise CannotPlace(
-            "This graph was given, not learned by branchwise, so that new samples cannot be placed on "
-            "it in this page; place points in its own space with Trajectory.project in Python "
+            "This graph was given, not learned by branchwise, so that new samples cannot be placed "
+            "on it in this page; place points in its own space with Trajectory.project in Python "
             "instead."
         )
     steps = {} if preparation is None else preparation.steps_
@@ -117,7 +116,7 @@ def _model_state(
 def is_of_fit(path: Trajectory) -> bool:
     """Whether the samples are those that the model was fitted to, each with a known row."""
     view, model = path.view, path.estimator_
-    if len(model._known_keys) != len(view.points):
+    if len(model.training_record) != len(view.points):
         return False
     return np.array_equal(view.points, double(model.embedding_) * view.scale)
 
@@ -136,7 +135,7 @@ def check_size(model: Any, steps: dict[str, Any]) -> int:
     parts = [part for step in steps.values() for part in step]
     n_numbers += sum(part.size for part in parts if isinstance(part, np.ndarray))
     n_training = 0
-    if model._kernel_samples is not None:
+    if model.training_record.kernel_samples is not None:
         n_training += n_data * n_features
     if name == "SPL":
         n_training += len(model.embedding_) * n_data
@@ -155,7 +154,7 @@ def check_centring(model: Any, steps: dict[str, Any]) -> None:
     step = steps.get("standardize")
     if step is None or step.is_centred is not None or "pca" in steps:
         return
-    samples = model._kernel_samples
+    samples = model.training_record.kernel_samples
     mean = model.mean_ if samples is None else samples.mean(axis=0)
     if step.mean_after(np.empty((0, len(step.mean))), mean) is not mean:
         raise CannotPlace(
@@ -225,10 +224,11 @@ def check_same(
     some = some if sparse.issparse(some) else np.asarray(some)
     # The fit may have been to a copy in single precision.
     found = [row_keys(kind) for kind in (some, some.astype(np.float32))]
-    fitted = keys_by_row(model)[rows]
+    record = model.training_record
+    fitted = record.keys[rows]
     if any((keys == fitted).all() for keys in found):
         return
-    if any(np.isin(keys, model._known_keys).all() for keys in found):
+    if any(np.isin(keys, record.sorted_keys).all() for keys in found):
         raise ValueError(
             "features has the rows of the fit in another order; pass them in the order in which "
             "they were fitted, for instance features.loc[names]."
@@ -242,13 +242,6 @@ def check_same(
         "pass the preparation and the features of the fit, or"
     )
     raise CannotPlace(f"New samples cannot be placed in this page, because {why} {INSTEAD}")
-
-
-def keys_by_row(model: Any) -> Ints:
-    """The keys of the rows that the model was fitted to, in the order of these."""
-    keys = np.empty_like(model._known_keys)
-    keys[model._known_rows] = model._known_keys
-    return keys
 
 
 def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
@@ -289,7 +282,7 @@ def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
 
 def kernel_state(model: Any) -> dict[str, Any] | None:
     """The kernel between new samples and those of the fit, if there is one to evaluate."""
-    samples = model._kernel_samples
+    samples = model.training_record.kernel_samples
     if samples is None:
         return None
     gamma = None
@@ -327,17 +320,17 @@ def drtree_state(model: Any) -> dict[str, Any]:
 
 def spl_state(model: Any) -> dict[str, Any]:
     """How SPL places a sample: by the training samples nearest to it."""
-    loss = as_loss(model.loss, float(model.C))
+    record, loss = model.training_record, as_loss(model.loss, float(model.C))
     return {
         "kind": "SPL",
-        "rows": double(dense(fitted_rows(model._search))),
-        "rows_centred": not model._searches_sparse,
+        "rows": double(dense(record.search_rows)),
+        "rows_centred": not sparse.issparse(record.search_rows),
         "embedding": double(model.embedding_),
-        "n_ties": int(model._search.n_neighbors),
+        "n_ties": int(record.n_ties),
         "scale": float(model.scale_),
         "slack": float(loss.slack),
         "upper": float(loss.upper),
-        "share": len(model.components_) / 2 * float(model._edge_share),
+        "share": len(model.components_) / 2 * float(record.edge_share),
         "gamma": float(model.gamma_),
     }
 
@@ -347,20 +340,20 @@ PLACES = {"DDRTree": ddrtree_state, "DRTree": drtree_state, "SPL": spl_state}
 
 def known_rows(model: Any, room: int) -> dict[str, Any] | None:
     """The rows that the model was fitted to, by their keys, and their places, if there is room."""
-    keys = model._known_keys
-    if not 0 < len(keys) <= MAX_KNOWN or 8 * model.embedding_.size > room:
+    record = model.training_record
+    if not 0 < len(record) <= MAX_KNOWN or 8 * model.embedding_.size > room:
         return None
     return {
         "odd": column_factors(int(model.n_features_in_)),
-        "keys": keys.astype(np.uint64),
-        "rows": indices(model._known_rows),
+        "keys": record.sorted_keys.astype(np.uint64),
+        "rows": indices(record.order),
         "embedding": double(model.embedding_),
     }
 
 
 def known_notes(path: Trajectory, state: dict[str, Any]) -> list[str]:
     """What a page says if there are rows that it could know, and they are too many."""
-    if state.get("known", "") is not None or len(path.estimator_._known_keys) == 0:
+    if state.get("known", "") is not None or len(path.estimator_.training_record) == 0:
         return []
     return [
         "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
@@ -376,7 +369,7 @@ def raw_known(
         return None
     keys = raw_keys(raw, encoded)
     # Rows that became equal share the place of the first of them.
-    first = model._known_rows[np.searchsorted(model._known_keys, keys_by_row(model))]
+    first = model.training_record.find(model.training_record.keys)[1]
     order = np.argsort(keys, kind="stable")
     n_columns = raw.shape[1] + (0 if encoded is None else encoded.shape[1])
     return {
