@@ -9,8 +9,9 @@ Three estimators with the scikit-learn interface:
 `Preparation` does to a table what is usual before a fit. `select` chooses parameters by samples
 that were left out, scored by `held_out_log_likelihood`. `load` reads a model that its `save` has
 written. `branchwise.trajectory` leads from a tree to an answer: order, branches, trends, support.
-`branchwise.plotting` draws, `branchwise.report` writes an interactive page, `branchwise.metrics` scores,
-`branchwise.datasets` simulates, and `branchwise.structures` holds the sets of graphs to choose from.
+`branchwise.plotting` draws, `branchwise.report` writes an interactive page, `branchwise.metrics`
+scores, `branchwise.datasets` simulates, and `branchwise.structures` holds the sets of graphs to
+choose from.
 `branchwise.tl` and `branchwise.pl` work on AnnData objects, as scanpy does.
 """
 

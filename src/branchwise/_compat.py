@@ -21,6 +21,7 @@ __all__ = [
     "RealNotInt",
     "StrOptions",
     "effective_n_jobs",
+    "empty_block",
     "fitted_rows",
     "import_extra",
     "import_networkx",
@@ -71,6 +72,11 @@ def fitted_rows(search: Any) -> Any:
 def output_container(estimator: Any) -> str | None:
     """What `set_output` was told, if anything."""
     return getattr(estimator, "_sklearn_output_config", {}).get("transform")
+
+
+def empty_block(X: Any) -> Any:
+    """A block without rows, of the type that a Dask array says its blocks have."""
+    return X._meta
 
 
 def install_command(extra: str | None = None, folder: str = ".") -> str:

@@ -227,7 +227,7 @@ def within(
         Zero leaves the nearest point, and those at the same distance.
     n_jobs : int, default=1
         Threads; the result does not depend on it.
-    room : Workspace or None, default=None
+    workspace : Workspace or None, default=None
         Where to put the result, which stays until the next one; on one thread.
 
     Returns

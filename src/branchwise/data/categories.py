@@ -1,4 +1,4 @@
-"""Values as categories: their names, their order, their numbers."""
+"""Columns as users have them: what is missing, which hold numbers, and which categories."""
 
 import re
 from numbers import Real
@@ -8,9 +8,72 @@ import numpy as np
 
 from .._typing import Bools, Floats, Ints
 
+# Columns
+
+
+def column_names(covariates: Any) -> list[Any]:
+    """The names of the columns of a DataFrame or dict.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import column_names
+    >>> column_names({"age": [31, 45], "sex": ["f", "m"]})
+    ['age', 'sex']
+    """
+    if isinstance(covariates, dict):
+        return list(covariates)
+    if hasattr(covariates, "columns"):
+        return list(covariates.columns)
+    raise TypeError(
+        f"covariates must be a DataFrame or a dict of columns, got {type(covariates).__name__}; "
+        "pass pandas.DataFrame(covariates, columns=[…])."
+    )
+
+
+def column_values(column: Any) -> Any:
+    """A column as an array of one dimension."""
+    if not hasattr(column, "__len__"):
+        raise TypeError(
+            f"A covariate must be a column with a value for each row of X, got {column!r}; pass a "
+            "list or an array."
+        )
+    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    if isinstance(values, np.ndarray):
+        return values.ravel()
+    # A list of numbers and text would become text, and None be lost in it.
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = list(values)
+    return objects
+
+
+def is_missing(column: Any) -> Bools:
+    """Which values of a column are None, NaN, NA or NaT.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import is_missing
+    >>> is_missing(["a", None, float("nan")])
+    array([False,  True,  True])
+    """
+    values = column_values(column)
+    if values.dtype.kind in "biuUS":
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "fcmM":
+        return values != values
+    return np.array([is_unknown(value) for value in values], dtype=bool)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether one value is missing."""
+    # NA of pandas is neither equal nor unequal to anything, NaN unequal to itself.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+# Numbers
+
 
 def are_numbers(values: Any) -> bool:
-    """Whether all values of an array are numbers or missing; truth values are no numbers.
+    """Whether all values of an array are numbers or missing; truth values are not numbers.
 
     Examples
     --------
@@ -52,6 +115,66 @@ def as_float(value: Any) -> float:
         return np.inf if value > 0 else -np.inf
 
 
+# Categories
+
+
+def as_text(value: Any) -> str:
+    """The name of a level; a whole number has the same as integer and as float.
+
+    Where a value was missing, the other integers of a column became floats.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import as_text
+    >>> as_text(2.0), as_text(2), as_text(2.5)
+    ('2', '2', '2.5')
+    """
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    return str(value)
+
+
+def as_texts(values: list[Any]) -> list[str]:
+    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import as_texts
+    >>> as_texts([1.0, "a", None])
+    ['1', 'a', 'None']
+    """
+    kinds = set(map(type, values))
+    if kinds <= {str}:
+        return values
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        names = {value: as_text(value) for value in set(values)}  # few of many
+        return [names[value] for value in values]
+    return [as_text(value) for value in values]
+
+
+def natural(text: str) -> list[Any]:
+    """A key that sorts text with numbers in it as people do.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import natural
+    >>> sorted(["day 10", "day 2"], key=natural)
+    ['day 2', 'day 10']
+    """
+    return [
+        # Of two whole numbers the longer one is larger; `int` takes no more than 4300 digits.
+        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
+        for part in re.split(r"(\d+)", text)
+        if part
+    ]
+
+
+def declared_categories(values: Any) -> Any:
+    """Those of a categorical of pandas, or of an enumeration of polars, in their order."""
+    declared = getattr(getattr(values, "dtype", None), "categories", None)
+    return declared if hasattr(declared, "__len__") else None
+
+
 def numbered(values: Any, declared: Any = None) -> tuple[Ints, list[str]]:
     """The number of each value's category, −1 if it is missing, and the names of the categories.
 
@@ -81,47 +204,6 @@ def numbered(values: Any, declared: Any = None) -> tuple[Ints, list[str]]:
     return codes, labels
 
 
-def as_texts(values: list[Any]) -> list[str]:
-    """Names of categories, so that any mixture can be sorted; whole numbers have no decimals.
-
-    Examples
-    --------
-    >>> from branchwise.data.categories import as_texts
-    >>> as_texts([1.0, "a", None])
-    ['1', 'a', 'None']
-    """
-    kinds = set(map(type, values))
-    if kinds <= {str}:
-        return values
-    if len(kinds) == 1 and kinds <= {bool, int, float}:
-        names = {value: as_text(value) for value in set(values)}  # few of many
-        return [names[value] for value in values]
-    return [as_text(value) for value in values]
-
-
-def declared_categories(values: Any) -> Any:
-    """Those of a categorical of pandas, or of an enumeration of polars, in their order."""
-    declared = getattr(getattr(values, "dtype", None), "categories", None)
-    return declared if hasattr(declared, "__len__") else None
-
-
-def natural(text: str) -> list[Any]:
-    """A key that sorts text with numbers in it as people do.
-
-    Examples
-    --------
-    >>> from branchwise.data.categories import natural
-    >>> sorted(["day 10", "day 2"], key=natural)
-    ['day 2', 'day 10']
-    """
-    return [
-        # Of two whole numbers the longer one is larger; `int` takes no more than 4300 digits.
-        (0, len(part.lstrip("0")), part.lstrip("0")) if part.isdecimal() else (1, 0, part)
-        for part in re.split(r"(\d+)", text)
-        if part
-    ]
-
-
 def largest(codes: Ints, labels: list[str], n_kept: int) -> tuple[Ints, list[str]]:
     """The largest categories in their order, and one more for all the others.
 
@@ -138,76 +220,3 @@ def largest(codes: Ints, labels: list[str], n_kept: int) -> tuple[Ints, list[str
     new[kept] = np.arange(n_kept)
     new[-1] = -1  # where missing values look
     return new[codes], [labels[k] for k in kept] + [f"other: {len(labels) - n_kept} categories"]
-
-
-def column_names(covariates: Any) -> list[Any]:
-    """The names of the columns of a DataFrame or dict.
-
-    Examples
-    --------
-    >>> from branchwise.data.categories import column_names
-    >>> column_names({"age": [31, 45], "sex": ["f", "m"]})
-    ['age', 'sex']
-    """
-    if isinstance(covariates, dict):
-        return list(covariates)
-    if hasattr(covariates, "columns"):
-        return list(covariates.columns)
-    raise TypeError(
-        f"covariates must be a DataFrame or a dict of columns, got {type(covariates).__name__}; "
-        "pass pandas.DataFrame(covariates, columns=[…])."
-    )
-
-
-def is_missing(column: Any) -> Bools:
-    """Which values of a column are None, NaN, NA or NaT.
-
-    Examples
-    --------
-    >>> from branchwise.data.categories import is_missing
-    >>> is_missing(["a", None, float("nan")])
-    array([False,  True,  True])
-    """
-    values = _values(column)
-    if values.dtype.kind in "biuUS":
-        return np.zeros(len(values), dtype=bool)
-    if values.dtype.kind in "fcmM":
-        return values != values
-    return np.array([_is_unknown(value) for value in values], dtype=bool)
-
-
-def _values(column: Any) -> Any:
-    """A column as an array of one dimension."""
-    if not hasattr(column, "__len__"):
-        raise TypeError(
-            f"A covariate must be a column with a value for each row of X, got {column!r}; pass a "
-            "list or an array."
-        )
-    values = column.to_numpy() if hasattr(column, "to_numpy") else column
-    if isinstance(values, np.ndarray):
-        return values.ravel()
-    # A list of numbers and text would become text, and None be lost in it.
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = list(values)
-    return objects
-
-
-def _is_unknown(value: Any) -> bool:
-    # NA of pandas is neither equal nor unequal to anything, NaN unequal to itself.
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def as_text(value: Any) -> str:
-    """The name of a level; a whole number has the same as integer and as float.
-
-    Where a value was missing, the other integers of a column became floats.
-
-    Examples
-    --------
-    >>> from branchwise.data.categories import as_text
-    >>> as_text(2.0), as_text(2), as_text(2.5)
-    ('2', '2', '2.5')
-    """
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    return str(value)

@@ -115,18 +115,15 @@ class CentredRows:
             yield slice(start, min(start + step, part.stop))
 
     def dense(self, rows: slice | Ints, workspace: Workspace | None = None) -> Floats:
-        """The chosen rows of Y as a dense array, which may lie in the workspace until the next one."""
+        """The chosen rows of Y as a dense array, which may lie in the workspace until the next."""
         if self._centred is not None:
             return self._centred[rows]
         if self.is_sparse:
             return self._X[rows].toarray() - self.mean
         index = self._order[rows]
         size = len(index) * self.n_features
-        out = (
-            (workspace or Workspace())
-            .take("rows", size)[:size]
-            .reshape(len(index), self.n_features)
-        )
+        memory = (workspace or Workspace()).take("rows", size)
+        out = memory[:size].reshape(len(index), self.n_features)
         subtract_mean(self._X, index, self.mean, out)
         return out
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import import_extra
+from .._compat import empty_block, import_extra
 
 # What an array of objects looks like to Dask.
 OBJECTS = np.empty((0, 0), dtype=object)
@@ -41,11 +41,6 @@ def check_not_dask(X: Any, name: str = "X", remedy: str | None = None) -> None:
     raise ValueError(
         f"{name} is a Dask {kind}, but its values are needed in memory here; {remedy}."
     )
-
-
-def empty_block(X: Any) -> Any:
-    """A block without rows of the type that a Dask array says its blocks have."""
-    return X._meta
 
 
 def has_sparse_blocks(X: Any) -> bool:

@@ -210,7 +210,7 @@ def squared_distances(
     """Squared distances of the numbered rows from the nearest landmark, in units of the range.
 
     The nearest is found by products of matrices, whose digits depend on what else is in the
-    block; its distance is then computed anew, by itself.
+    block; its distance is then computed again, by itself.
     """
     known = in_range(landmarks, shift, size)
     squares = np.empty(len(numbers))

@@ -30,7 +30,7 @@ STEPS: dict[str, Any] = {
 
 def to_state(preparation: "Preparation") -> dict[str, Any]:
     """See `Preparation.to_state`."""
-    names = preparation._names
+    names = getattr(preparation, "feature_names_in_", None)
     adjust, pca, seed = preparation.adjust, preparation.pca, preparation.random_state
     return {
         "kind": "preparation",
@@ -160,8 +160,8 @@ def _need(holds: Any, complaint: str) -> None:
 def _fields(given: Any, wanted: Iterable[str], name: str) -> list[Any]:
     """The values of a dict with exactly these keys."""
     keys = sorted(map(str, given)) if isinstance(given, dict) else type(given).__name__
-    told = f"has {name} with {keys}, but they must be a dict with {sorted(wanted)}"
-    _need(isinstance(given, dict) and set(given) == set(wanted), told)
+    complaint = f"has {name} with {keys}, but they must be a dict with {sorted(wanted)}"
+    _need(isinstance(given, dict) and set(given) == set(wanted), complaint)
     return [given[key] for key in wanted]
 
 

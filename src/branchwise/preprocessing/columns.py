@@ -28,7 +28,7 @@ def columns_by_name(X: Any, names: Any) -> Any:
     if names is None or not hasattr(X, "columns"):
         return X
     names, given = list(names), list(X.columns)
-    # Names that are no text say nothing to scikit-learn either.
+    # Names that are not text say nothing to scikit-learn either.
     if names == given or not any(isinstance(name, str) for name in given):
         return X
     present = set(given)
@@ -81,10 +81,10 @@ def check_none_missing(X: Matrix, names: Any, remedy: str) -> None:
     if len(columns) == 0:
         return
     columns = columns[np.argsort(-counts[columns], kind="stable")]
-    told = listed((f"{column_label(names, j)}: {counts[j]:,}" for j in columns), N_NAMED)
+    listing = listed((f"{column_label(names, j)}: {counts[j]:,}" for j in columns), N_NAMED)
     raise ValueError(
         f"X has {counts.sum():,} missing values (NaN) in {len(columns):,} of {X.shape[1]:,} "
-        f"columns ({told}), but every value must be known; {remedy}."
+        f"columns ({listing}), but every value must be known; {remedy}."
     )
 
 

@@ -17,7 +17,7 @@ from ..data.dask import is_dask
 from ..estimators._base import all_or_nothing, dask_as_it_is
 from .columns import canonical, check_none_missing, columns_by_name
 from .covariates import Residuals, check_covariates
-from .dask import as_given, check_can_learn, check_can_repeat, learn_steps, repeat_lazily
+from .dask import as_whole_rows, check_can_learn, check_can_repeat, learn_from_chunks, repeat_lazily
 from .steps import (
     BLOCK,
     Axes,
@@ -30,7 +30,73 @@ from .steps import (
     repeat_steps,
 )
 
-DROP = "drop such rows, from the covariates too (branchwise.preprocessing.complete_rows marks the others)"
+# What to do about rows that lack a value.
+DROP = (
+    "drop such rows, from the covariates too (branchwise.preprocessing.complete_rows marks the "
+    "others)"
+)
+
+
+def learn_steps(
+    preparation: "Preparation", table: Matrix, covariates: Any, index: Any
+) -> dict[str, Any]:
+    """What `Preparation.steps_` holds: each step from what those before it make of the table."""
+    names, steps = preparation._names, dict[str, Any]()
+    precision = float(np.finfo(table.dtype).eps)
+    if preparation.impute == "median":
+        steps["impute"] = Medians.fit(table, names)
+    if preparation.log1p:
+        steps["log1p"] = Logarithms()
+    table = in_double(known_values(table, steps, preparation.impute, names))
+    if preparation.log1p:
+        table = steps["log1p"].apply(table)
+    if preparation.rank_normalize:
+        table = as_dense(table, "rank_normalize")
+        steps["rank_normalize"] = NormalScores.fit(table)
+        table = steps["rank_normalize"].apply(table)
+    if preparation.adjust:
+        adjusted = list(preparation.adjust)
+        check_covariates(covariates, adjusted, table.shape[0], index)
+        table = as_dense(table, "adjust")
+        steps["adjust"] = Residuals.fit(table, covariates, adjusted, precision)
+        table = steps["adjust"].apply(table, steps["adjust"].design(covariates))
+    if preparation.standardize:
+        steps["standardize"] = Scales.fit(table)
+        table = steps["standardize"].apply(table)
+    if preparation.pca is not None:
+        steps["pca"] = Axes.fit(table, int(preparation.pca))
+    return steps
+
+
+def known_values(X: Matrix, steps: dict[str, Any], impute: str | None, names: Any) -> Matrix:
+    """X with its gaps filled, in its own precision; every step can work with these numbers."""
+    if "impute" in steps:
+        X = steps["impute"].apply(X)
+    elif impute == "drop":
+        check_none_missing(X, names, f"with impute='drop', {DROP} before")
+    else:
+        check_none_missing(X, names, f"{DROP}, or set impute='median'")
+    check_not_huge(X, check_finite(X, "X"), "X")
+    if "log1p" in steps:
+        steps["log1p"].check(X, names)
+    return X
+
+
+def as_dense(X: Matrix, step: str) -> Floats:
+    """X for a step that needs it dense."""
+    check_dense_fits(X, step)
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def check_dense_fits(X: Matrix, step: str) -> None:
+    """Say at once that a sparse matrix does not fit as a dense one, with a copy of it."""
+    if sparse.issparse(X):
+        check_memory(
+            16 * X.shape[0] * X.shape[1],
+            f"{step} of {X.shape[0]:,} sparse samples of {X.shape[1]:,} features, which makes "
+            "them dense,",
+            "select features first, or leave it out",
+        )
 
 
 class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -67,7 +133,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Missing values: "median" replaces them by the medians of the training data (with the zeros
         of a sparse matrix); with None they are an error that counts them by column. "drop" says
         that whoever calls drops rows that lack a value, in the covariates, too
-        (`branchwise.preprocessing.complete_rows` marks the others); such a value is then an error here.
+        (`branchwise.preprocessing.complete_rows` marks the others); such a value is then an error
+        here.
     rank_normalize : bool, default=False
         Give rank r among N the standard normal quantile of (r − 3/8)/(N + 1/4) (Blom), equal
         values their mean rank. New values are interpolated; beyond the training data they get the
@@ -182,54 +249,26 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         >>> Preparation(standardize=True).fit([[1.0], [3.0]]).steps_["standardize"].scale
         array([1.])
         """
-        self._check_parameters()
         if is_dask(X):
-            self._learn_from_chunks(X)
+            self._fit_chunks(X)
             return self
+        self._check_parameters()
         with remedies():
             table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=True, skip_check_array=True)
         # One thread, as in the fits: more get in each other's way on a busy machine.
         with threadpool_limits(limits=1):
-            self._learn(table, covariates, getattr(X, "index", None))
+            self.steps_ = learn_steps(self, table, covariates, getattr(X, "index", None))
         return self
 
-    def _learn(self, table: Matrix, covariates: Any, index: Any) -> None:
-        """Set `steps_`, each step from what those before it make of the table."""
-        precision = float(np.finfo(table.dtype).eps)
-        self.steps_: dict[str, Any] = {}
-        if self.impute == "median":
-            self.steps_["impute"] = Medians.fit(table, self._names)
-        if self.log1p:
-            self.steps_["log1p"] = Logarithms()
-        table = in_double(self._known(table))
-        if self.log1p:
-            table = self.steps_["log1p"].apply(table)
-        if self.rank_normalize:
-            table = self._dense(table, "rank_normalize")
-            self.steps_["rank_normalize"] = NormalScores.fit(table)
-            table = self.steps_["rank_normalize"].apply(table)
-        if self.adjust:
-            names = list(self.adjust)
-            check_covariates(covariates, names, table.shape[0], index)
-            table = self._dense(table, "adjust")
-            residuals = Residuals.fit(table, covariates, names, precision)
-            self.steps_["adjust"] = residuals
-            table = residuals.apply(table, residuals.design(covariates))
-        if self.standardize:
-            self.steps_["standardize"] = Scales.fit(table)
-            table = self.steps_["standardize"].apply(table)
-        if self.pca is not None:
-            self.steps_["pca"] = Axes.fit(table, int(self.pca))
-
     @all_or_nothing
-    def _learn_from_chunks(self, X: Any) -> Any:
-        """Set `steps_` from a Dask array or DataFrame, and return it as the array that it is."""
+    def _fit_chunks(self, X: Any) -> Any:
+        """Fit to a Dask array or DataFrame, and return it in chunks of whole rows."""
         self._check_parameters()
         check_can_learn(self)
-        X = as_given(self, X, reset=True)
+        X = as_whole_rows(self, X, reset=True)
         with threadpool_limits(limits=1):
-            self.steps_ = learn_steps(
+            self.steps_ = learn_from_chunks(
                 X,
                 log1p=self.log1p,
                 standardize=self.standardize,
@@ -268,20 +307,19 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = columns_by_name(X, self._names)
         if is_dask(X):
             check_can_repeat(self.steps_)
-            return repeat_lazily(self.steps_, as_given(self, X, reset=False), self._names)
+            return repeat_lazily(self.steps_, as_whole_rows(self, X, reset=False), self._names)
         with remedies():
             table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=False, skip_check_array=True)
-        table = self._known(table)
-        n_rows = table.shape[0]
+        table = known_values(table, self.steps_, self.impute, self._names)
         Z = None
         if "adjust" in self.steps_:
             residuals = self.steps_["adjust"]
-            check_covariates(covariates, residuals.names, n_rows, index)
+            check_covariates(covariates, residuals.names, table.shape[0], index)
             Z = residuals.design(covariates)
-        if "pca" not in self.steps_ and sparse.issparse(table):
+        if "pca" not in self.steps_:
             for name in dense_steps(self.steps_, table):
-                self._check_memory(table, name)
+                check_dense_fits(table, name)
         return repeat_steps(self.steps_, table, Z, BLOCK)
 
     def fit_transform(self, X: Any, y: Any = None, *, covariates: Any = None) -> Matrix:
@@ -307,7 +345,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         if is_dask(X):
             # The rows of a DataFrame are counted only once.
-            X = self._learn_from_chunks(X)
+            X = self._fit_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)
         return self.fit(X, covariates=covariates).transform(X, covariates=covariates)
 
@@ -355,7 +393,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Self:
-        """What `to_state` told, checked throughout, as a fitted preparation.
+        """What `to_state` returned, checked throughout, as a fitted preparation.
 
         Parameters
         ----------
@@ -383,6 +421,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @property
     def _names(self) -> Any:
+        """Of the columns of X in fit, or None if they had none."""
         return getattr(self, "feature_names_in_", None)
 
     def _check_parameters(self) -> None:
@@ -394,33 +433,6 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"adjust={self.adjust!r} must be a list of different names of covariates; pass "
                 'text, for instance ["age", "sex"].'
-            )
-
-    def _known(self, X: Matrix) -> Matrix:
-        """Numbers of X with gaps filled, in its own precision, that all steps can work with."""
-        if "impute" in self.steps_:
-            X = self.steps_["impute"].apply(X)
-        elif self.impute == "drop":
-            check_none_missing(X, self._names, f"with impute='drop', {DROP} before")
-        else:
-            check_none_missing(X, self._names, f"{DROP}, or set impute='median'")
-        check_not_huge(X, check_finite(X, "X"), "X")
-        if "log1p" in self.steps_:
-            self.steps_["log1p"].check(X, self._names)
-        return X
-
-    def _dense(self, X: Matrix, name: str) -> Floats:
-        self._check_memory(X, name)
-        return X.toarray() if sparse.issparse(X) else X
-
-    def _check_memory(self, X: Matrix, name: str) -> None:
-        """Say at once that a sparse matrix does not fit as a dense one, with a copy of it."""
-        if sparse.issparse(X):
-            check_memory(
-                16 * X.shape[0] * X.shape[1],
-                f"{name} of {X.shape[0]:,} sparse samples of {X.shape[1]:,} features, which makes "
-                "them dense,",
-                "select features first, or leave it out",
             )
 
     def __sklearn_tags__(self) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Bools, Floats
-from ..data.categories import _values, as_text, column_names, is_missing
+from ..data.categories import as_text, column_names, column_values, is_missing
 from ..data.checks import check_not_huge
 from .steps import centred_product
 
@@ -28,9 +28,9 @@ def choose_levels(column: Any, name: str) -> Levels:
     """
     categories = getattr(getattr(column, "cat", column), "categories", None)
     if categories is not None:
-        seen = {as_text(value) for value in _values(column)}
+        seen = {as_text(value) for value in column_values(column)}
         return [text for text in map(as_text, categories) if text in seen]
-    values = _values(column)
+    values = column_values(column)
     if values.dtype.kind in "iuf":
         return None
     if values.dtype.kind not in "bOUST":
@@ -54,7 +54,7 @@ def choose_levels(column: Any, name: str) -> Levels:
 
 def check_words(texts: list[str], name: str) -> None:
     """Text of which most is numbers, "71" and "<30", was not meant as a level for each."""
-    words = [text for text in texts if not _is_number(text)]
+    words = [text for text in texts if not is_number(text)]
     if 0 < len(words) < len(texts) / 2:
         raise ValueError(
             f"covariate {name!r} seems to hold numbers, but {len(words)} of {len(texts)} values "
@@ -63,7 +63,8 @@ def check_words(texts: list[str], name: str) -> None:
         )
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether text is a number."""
     try:
         float(text)
     except ValueError:
@@ -82,9 +83,9 @@ def encode(column: Any, levels: Levels, name: str) -> Floats:
            [0., 0.],
            [0., 1.]])
     """
-    values = _values(column)
+    values = column_values(column)
     if levels is None:
-        return _numbers(values, name)[:, np.newaxis]
+        return as_numbers(values, name)[:, np.newaxis]
     number = {level: k for k, level in enumerate(levels)}
     texts = [as_text(value) for value in values]
     unknown = next((text for text in texts if text not in number), None)
@@ -124,11 +125,11 @@ def check_covariates(covariates: Any, names: list[str], n_rows: int, index: Any)
                 f"{missing.argmax()}, but must be known for all; drop these rows from X and from "
                 "the covariates (branchwise.preprocessing.complete_rows marks the others)."
             )
-    _check_order(getattr(covariates, "index", None), index)
+    check_order(getattr(covariates, "index", None), index)
 
 
-def _check_order(given: Any, index: Any) -> None:
-    """Rows with names are in the same order in both tables; numbers from 0 on are no names."""
+def check_order(given: Any, index: Any) -> None:
+    """Rows with names are in the same order in both tables; numbers from 0 on are not names."""
     if given is None or index is None or callable(given) or callable(index):
         return
     numbers, theirs, ours = list(range(len(index))), list(given), list(index)
@@ -142,7 +143,8 @@ def _check_order(given: Any, index: Any) -> None:
     )
 
 
-def _numbers(values: Any, name: str) -> Floats:
+def as_numbers(values: Any, name: str) -> Floats:
+    """The values of a covariate of numbers, which must be finite."""
     try:
         numbers = values.astype(np.float64)
     except (OverflowError, TypeError, ValueError) as error:
@@ -211,8 +213,10 @@ class Residuals(NamedTuple):
                 "completely and leave no residual; adjust for fewer covariates or levels, or add "
                 "samples."
             )
-        left = _rms(Y - A @ B)
-        is_explained = left <= SPREAD_RTOL * _rms(Y) + N_ULPS * eps * _rms(X)
+        left = root_mean_square(Y - A @ B)
+        is_explained = left <= SPREAD_RTOL * root_mean_square(Y) + N_ULPS * eps * root_mean_square(
+            X
+        )
         return cls(names, levels, center, B / size[:, np.newaxis], mean, is_explained)
 
     def design(self, covariates: Any) -> Floats:
@@ -239,5 +243,6 @@ def design(covariates: Any, names: list[str], levels: list[Levels]) -> Floats:
     return np.ascontiguousarray(np.hstack(columns))
 
 
-def _rms(X: Floats) -> Floats:
+def root_mean_square(X: Floats) -> Floats:
+    """Of each column."""
     return np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))

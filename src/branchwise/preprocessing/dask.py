@@ -6,16 +6,16 @@ few vectors.
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils import check_random_state
 
-from .._compat import import_pandas
+from .._compat import empty_block, import_pandas
 from .._typing import Floats, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
-from ..data.dask import chunk_starts, empty_block, has_sparse_blocks, import_dask
+from ..data.dask import chunk_starts, has_sparse_blocks, import_dask
 from ..data.dask_errors import ChunkError, check_rows, first_cell
 from ..data.dask_passes import reduce_chunks
 from ..data.moments import Moments, extremes, merge_moments
@@ -34,6 +34,9 @@ from .steps import (
     dense_steps,
     repeat_steps,
 )
+
+if TYPE_CHECKING:
+    from .core import Preparation
 
 # Numbers in double precision that are worked on at a time (32 MiB).
 MAX_BLOCK = 2**22
@@ -68,7 +71,7 @@ REFUSED = {
 }
 
 
-def check_can_learn(preparation: Any) -> None:
+def check_can_learn(preparation: "Preparation") -> None:
     """Medians, ranks and regressions are not learned from Dask arrays."""
     asked = {
         "impute='median'": preparation.impute == "median",
@@ -90,7 +93,7 @@ def check_can_repeat(steps: dict[str, Any]) -> None:
         )
 
 
-def as_given(preparation: Any, X: Any, *, reset: bool) -> Any:
+def as_whole_rows(preparation: "Preparation", X: Any, *, reset: bool) -> Any:
     """A Dask array in chunks of whole rows, with at least one row and one column."""
     if hasattr(X, "columns"):
         check_numbers(import_pandas().DataFrame(columns=X.columns), ensure_min_samples=0)
@@ -103,7 +106,7 @@ def as_given(preparation: Any, X: Any, *, reset: bool) -> Any:
 # Fit
 
 
-def learn_steps(
+def learn_from_chunks(
     X: Any,
     *,
     log1p: bool,
@@ -126,9 +129,9 @@ def learn_steps(
     Examples
     --------
     >>> import dask.array as da
-    >>> from branchwise.preprocessing.dask import learn_steps
+    >>> from branchwise.preprocessing.dask import learn_from_chunks
     >>> X = da.arange(12, chunks=4).reshape(6, 2)
-    >>> learn_steps(X, log1p=False, standardize=True, pca=None)["standardize"].mean
+    >>> learn_from_chunks(X, log1p=False, standardize=True, pca=None)["standardize"].mean
     array([5., 6.])
     """
     if pca is not None:

@@ -44,10 +44,10 @@ class Medians(NamedTuple):
         """Medians of the known values; of a sparse matrix, with its zeros."""
         empty = np.flatnonzero(missing_counts(X) == X.shape[0])
         if len(empty):
-            told = listed((column_label(names, j) for j in empty), N_NAMED)
+            listing = listed((column_label(names, j) for j in empty), N_NAMED)
             raise ValueError(
                 f"impute='median' needs a known value in every column, but X has none in "
-                f"{len(empty)} ({told}); leave such columns out."
+                f"{len(empty)} ({listing}); leave such columns out."
             )
         check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
         return cls(SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64))
@@ -255,6 +255,8 @@ def axes_with_variance(values: Floats, W: Floats) -> Floats:
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
 
 
+# Normal scores of ranks
+
 # So many values are kept of a feature at most.
 MAX_KNOTS = 1000
 
@@ -358,6 +360,9 @@ def interpolate(x: Floats, values: Floats, scores: Floats) -> Floats:
     k = np.minimum(np.searchsorted(values, x, side="right") - 1, len(values) - 2)
     part = (x - values[k]) / (values[k + 1] - values[k])
     return (1 - part) * scores[k] + part * scores[k + 1]
+
+
+# Rows after the steps, a block at a time: what becomes of one does not depend on the others
 
 
 def centred_product(X: Floats, center: Floats, W: Floats) -> Floats:
