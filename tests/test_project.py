@@ -36,6 +36,14 @@ def test_the_product_does_not_know_the_paper_s_project(tracked):
     ] == []
 
 
+def test_the_makefile_names_tests_that_exist():
+    text = (ROOT / "Makefile").read_text("utf-8")
+    named = re.findall(r"(?:^|\s)(tests/[\w/.]+)", text)
+    assert named
+    for name in named:
+        assert (ROOT / name).exists() or (ROOT / "paper" / name).exists(), name
+
+
 @pytest.mark.parametrize("package", ["src/branchwise", "paper/src/branchwise_paper"])
 def test_types_are_shipped(package):
     assert (ROOT / package / "py.typed").is_file()

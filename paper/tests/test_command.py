@@ -1,6 +1,8 @@
 """`branchwise reproduce` at the command line."""
 
+import importlib
 import json
+import subprocess
 import sys
 import types
 
@@ -9,10 +11,9 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from branchwise_paper.command import EXPERIMENTS as OFFERED
 from branchwise_paper.datasets import DatasetNotFound
 from branchwise_paper.experiments import report
-from branchwise_paper.experiments.settings import Check, Outcome, Settings
+from branchwise_paper.experiments.settings import EXPERIMENTS, Check, Outcome, Settings
 
 
 @pytest.fixture
@@ -85,8 +86,21 @@ def test_other_folders_are_left_alone(branchwise, data, tmp_path):
     assert "is a file" in err
 
 
-def test_every_experiment_is_offered():
-    assert tuple(report.EXPERIMENTS) == OFFERED
+def test_every_experiment_is_offered(branchwise):
+    _, _, err = branchwise("reproduce", "table2")
+    for name in EXPERIMENTS:
+        assert f"'{name}'" in err
+        assert callable(importlib.import_module(f"branchwise_paper.experiments.{name}").run)
+
+
+def test_help_comes_without_the_libraries_of_a_fit():
+    code = (
+        "import sys; from branchwise.cli.arguments import build_parser, find_plugins\n"
+        "print(build_parser(find_plugins()).parse_args(['reproduce', 'all']).quick)\n"
+        "print([m for m in ('sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False", "[]"]
 
 
 def test_claims_that_fail_are_told_and_kept(tmp_path, branchwise, data, monkeypatch):
@@ -148,7 +162,7 @@ def experiments(monkeypatch):
 
         return types.SimpleNamespace(run=run)
 
-    for name in report.EXPERIMENTS:
+    for name in EXPERIMENTS:
         monkeypatch.setitem(sys.modules, f"branchwise_paper.experiments.{name}", fake(name))
     return seen
 
@@ -156,7 +170,7 @@ def experiments(monkeypatch):
 def test_experiments_without_their_data_do_not_stop_the_others(branchwise, experiments, tmp_path):
     code, _, err = branchwise("reproduce", "all", "-o", tmp_path / "out")
     assert code == 0
-    assert list(experiments) == [n for n in report.EXPERIMENTS if n not in ("real", "teapot")]
+    assert list(experiments) == [n for n in EXPERIMENTS if n not in ("real", "teapot")]
     assert "teapot is left out: Teapot is not here." in err
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "Left out for want of data:\n\n- real: Teapot is not here." in text
@@ -199,7 +213,7 @@ def test_sets_of_the_figures_are_theirs():
 
     assert report.FIGURES["synthetic"] == SHAPES
     assert report.FIGURES["real"] == tuple(FETCH)
-    assert ["table1", *report.FIGURES] == list(report.EXPERIMENTS)
+    assert ["table1", *report.FIGURES] == list(EXPERIMENTS)
 
 
 def test_an_interrupted_run_says_that_it_can_go_on(branchwise, data, tmp_path, monkeypatch):

@@ -5,16 +5,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-from branchwise._compat import import_extra
 from branchwise.cli.arguments import Command, names
 from branchwise.cli.console import Console, Failure, Usage
 
-from .experiments.settings import Advance, Outcome, Settings, data_folder
-
-# In the order of the paper; named here so that help comes without the libraries of a fit.
-EXPERIMENTS = ("table1", "sensitivity", "synthetic", "real", "teapot", "faces", "cancer")
+from .experiments.settings import EXPERIMENTS, Advance, Outcome, Settings, data_folder
 
 DESCRIPTION = """\
 Make the table and the figures of the paper again, from data sets in a folder or fetched by
@@ -147,7 +142,8 @@ def progress_bar(total: int, name: str) -> Iterator[Advance]:
     if not sys.stderr.isatty():
         yield lambda label: None
         return
-    tqdm: Any = import_extra("tqdm", "the progress bar", "cli").tqdm
+    from tqdm import tqdm
+
     with tqdm(total=total, desc=name, unit="cell", file=sys.stderr, leave=False) as bar:
 
         def advance(label: str) -> None:

@@ -1,4 +1,4 @@
-"""Which experiments there are, and the files that tell of them together."""
+"""Experiments one after the other, and the files that tell of them together."""
 
 import importlib
 import platform
@@ -16,17 +16,6 @@ from ..datasets import DatasetNotFound
 from ..datasets.catalog import understand
 from ._rows import escaped
 from .settings import Check, Outcome, Settings
-
-# In the order of the paper's table and figures.
-EXPERIMENTS = {
-    "table1": "leave-one-out accuracies of nine methods on ten data sets",
-    "sensitivity": "Fig. 1: the parameters γ and C",
-    "synthetic": "Fig. 2: six shapes, all methods",
-    "real": "Fig. 3: a turning teapot and handwritten ones",
-    "teapot": "Fig. 4: the principal curve of the teapot",
-    "faces": "Fig. 5: a hierarchy of faces",
-    "cancer": "Fig. 6: the progression of breast cancer",
-}
 
 # The data sets of each figure; the table has any.
 FIGURES = {
@@ -49,7 +38,7 @@ def reproduce(names: Sequence[str], settings: Settings) -> list[Outcome]:
     Parameters
     ----------
     names : sequence of str
-        Keys of EXPERIMENTS.
+        Keys of `settings.EXPERIMENTS`.
     settings : Settings
 
     Returns
@@ -99,8 +88,8 @@ def left_over(names: Sequence[str], settings: Settings) -> list[str]:
     Examples
     --------
     >>> from pathlib import Path
-    >>> from branchwise_paper.experiments.report import EXPERIMENTS, left_over
-    >>> from branchwise_paper.experiments.settings import Settings
+    >>> from branchwise_paper.experiments.report import left_over
+    >>> from branchwise_paper.experiments.settings import EXPERIMENTS, Settings
     >>> left_over(list(EXPERIMENTS), Settings(Path("out"), datasets=("iris", "Teapot")))
     ['table1', 'real', 'teapot']
     """
