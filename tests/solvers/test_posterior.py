@@ -1,26 +1,30 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from branchwise.graph import laplacian
 from branchwise.graph.inverse import plan_elimination, selected_inverse
-from branchwise.losses import as_loss
+from branchwise.linalg import kernel_pca
 from branchwise.solvers.posterior import (
     Precision,
     covariances,
     expected_squared_distances,
+    kernel_pca_scores,
     log_evidence,
     loo_log_likelihood,
+    posterior_covariance,
     sample_rows,
 )
 from branchwise.solvers.spl import evaluate, spl
 from branchwise.solvers.spl_equality import spl_equality
+from branchwise.solvers.spl_solver import choose_solver
 
 from .. import oracles
-from .test_spl import problem, random_weights
+from ..conftest import branching
+from .test_spl import problem, random_weights, with_loss
+from .test_spl_sketch import scaled
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 PATHS = ["exact", "sparse", "sketch"]
@@ -120,7 +124,7 @@ def test_log_evidence_is_minus_the_optimum_of_prop_1(gamma, slack):
 
 @pytest.mark.parametrize(("loss", "tol"), [("absolute", 1e-8), ("hard", 1e-8), ("equality", 1e-13)])
 def test_log_evidence_of_every_loss_is_minus_its_optimum(loss, tol):
-    p = replace(problem(n=15, D=6, k=3, gamma=0.1), loss=as_loss(loss, 0.5))
+    p = with_loss(problem(n=15, D=6, k=3, gamma=0.1), loss, 0.5)
     solve = spl_equality if loss == "equality" else spl
     result = solve(p, max_iter=2000, tol=tol)
     assert result.converged
@@ -217,3 +221,31 @@ def test_sparse_diagonal_is_the_dense_one(rng):
     np.testing.assert_allclose(
         evaluate(p, s, invert).diagonal / 4, np.diag(row_covariance(p, s)), rtol=1e-10
     )
+
+
+def test_posterior_covariance_inverts_the_precision(rng):
+    p = problem(gamma=0.5)
+    s = random_weights(p, rng)
+    precision = 4 * laplacian(p.edges, len(p.Y), s).toarray() + 1.5 * np.eye(len(p.Y))
+    np.testing.assert_allclose(posterior_covariance(p, s) @ precision, np.eye(25), atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["sparse", "sketch"])
+def test_kernel_pca_of_the_posterior_needs_no_dense_matrix(name):
+    p = scaled(branching(200, 6), gamma=0.0)
+    s = spl(p, max_iter=200, tol=1e-6).state.s
+    expected = kernel_pca(posterior_covariance(p, s), 2)
+    scores = kernel_pca_scores(p, choose_solver(p, name), s)
+    np.testing.assert_allclose(scores, expected, atol=1e-8)
+
+
+def test_kernel_pca_of_two_pieces_tells_them_apart(rng):
+    X = np.concatenate([branching(60, 4), branching(60, 4, seed=1) + 100.0])
+    p = scaled(X, gamma=0.0, k=5)
+    s = rng.exponential(size=len(p.phi))
+    scores = kernel_pca_scores(p, choose_solver(p, "sparse"), s)
+    expected = kernel_pca(posterior_covariance(p, s), 2)
+    # All entries of the first column have the same size: rounding picks the sign.
+    np.testing.assert_allclose(scores, oracles.align(scores, expected), atol=1e-8)
+    assert np.ptp(scores[:60, 0]) < 1e-8
+    assert scores[:60, 0].mean() * scores[60:, 0].mean() < 0

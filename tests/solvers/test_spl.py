@@ -31,6 +31,18 @@ def problem(n=25, D=3, d=2, *, k=4, gamma=1e-3, slack=1e3, spread=0.3, seed=0):
     return SPLProblem(Y, edges, squared_distances(Y, edges), d, gamma, as_loss("squared", slack))
 
 
+def with_loss(p, loss, C=1.0):
+    return replace(p, loss=as_loss(loss, C))
+
+
+def complete(Y, d=2, *, gamma=1e-3, loss="equality", C=1.0):
+    """All pairs of points are edges."""
+    Y = Y - Y.mean(axis=0)
+    edges = np.column_stack(np.triu_indices(len(Y), 1))
+    p = SPLProblem(Y, edges, squared_distances(Y, edges), d, gamma, Hard())
+    return with_loss(p, loss, C)
+
+
 def parts(p):
     return p.Y, p.edges, p.phi
 
@@ -223,18 +235,6 @@ def test_without_active_edges_spl_is_pca():
     np.testing.assert_allclose(result.state.W, oracles.align(result.state.W, axes), atol=1e-6)
 
 
-@pytest.mark.parametrize("slack", [1e-2, 1e3, np.inf])
-def test_edgewise_maximiser_is_the_maximum(slack):
-    a, phi = 0.7, 0.2
-    s = as_loss("squared", slack).weights(np.array([a]), np.array([phi]))[0]
-
-    def negative(t):
-        return -(a * np.log(t) - 2 * phi * t - t**2 / (2 * slack))
-
-    best = optimize.minimize_scalar(negative, bounds=(1e-6, 100), options={"xatol": 1e-10})
-    assert s == pytest.approx(best.x, rel=1e-5)
-
-
 def test_start_is_positive_and_within_foster_s_bound():
     p = problem(slack=np.inf)
     s = start(p)
@@ -243,17 +243,143 @@ def test_start_is_positive_and_within_foster_s_bound():
     assert s @ state.resistance <= len(p.Y) - 1 + 1e-9
 
 
-def test_posterior_covariance_inverts_the_precision(rng):
-    p = problem(gamma=0.5)
-    s = random_weights(p, rng)
-    precision = 4 * laplacian(p.edges, len(p.Y), s).toarray() + 1.5 * np.eye(len(p.Y))
-    np.testing.assert_allclose(posterior_covariance(p, s) @ precision, np.eye(25), atol=1e-10)
-
-
 def test_distances_from_differences_keep_their_digits():
     Y = np.array([[1e8], [1e8 + 1e-6]])
     phi = squared_distances(Y, np.array([[0, 1]]))
     assert phi[0] == pytest.approx((Y[1, 0] - Y[0, 0]) ** 2, rel=1e-12)
+
+
+# Weights with an upper bound: the absolute loss
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("C", [0.5, 3.0])
+def test_absolute_optimum_is_that_of_an_independent_solver(gamma, C):
+    """BFGS on the printed objective with s = C·sin²t, finite differences, three starts."""
+    p = with_loss(problem(n=10, k=3, gamma=gamma), "absolute", C)
+    ours = spl(p, max_iter=3000, tol=1e-8)
+    assert ours.converged
+
+    def negative(t):
+        s = C * np.sin(t) ** 2
+        return -oracles.spl_objective(*parts(p), s, p.n_components, gamma, np.inf)
+
+    runs = [
+        optimize.minimize(
+            negative, np.random.default_rng(seed).uniform(0.3, 1.2, size=len(p.phi)), method="BFGS"
+        )
+        for seed in range(3)
+    ]
+    best = -min(run.fun for run in runs)
+    constant = p.n_components / 2 * len(p.Y) * np.log(4)
+    assert ours.state.objective + constant >= best - 1e-7 * abs(best)
+    assert ours.state.objective + constant == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("k", [4, 8])
+def test_absolute_slack_is_needed_only_at_the_upper_bound(gamma, k):
+    """E ≤ φ where s = 0, E = φ where 0 < s < C, and E ≥ φ where s = C."""
+    C = 1.5
+    p = with_loss(problem(k=k, gamma=gamma), "absolute", C)
+    s = spl(p, max_iter=3000, tol=1e-13).state.s
+    excess = oracles.posterior_distances(p.Y, p.edges, s, 2, gamma) - p.phi
+    zero, full = s == 0, s == C
+    assert zero.any()
+    assert full.any()
+    assert not (zero | full).all()
+    assert excess[zero].max() <= 1e-6
+    np.testing.assert_allclose(excess[~zero & ~full], 0, atol=1e-6)
+    assert excess[full].min() >= -1e-6
+    assert excess[full].max() > 1e-3
+
+
+def test_a_bound_that_no_weight_reaches_changes_nothing():
+    p = problem()
+    hard = spl(with_loss(p, "hard"), max_iter=1000, tol=1e-9).state
+    bound = 1.01 * hard.s.max()
+    wide, tight = (
+        spl(with_loss(p, "absolute", C), max_iter=1000, tol=1e-9).state for C in (bound, bound / 2)
+    )
+    assert wide.objective == pytest.approx(hard.objective, rel=1e-8)
+    assert tight.objective < hard.objective - 1e-3
+
+
+def test_weights_at_the_bound_are_exactly_there():
+    p = with_loss(problem(), "absolute", 0.1)
+    s = spl(p, max_iter=100, tol=1e-9).state.s
+    np.testing.assert_array_equal(s, 0.1)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hard", "equality"])
+def test_distances_of_zero_are_lifted_where_no_slack_is_squared(loss):
+    p = problem()
+    phi = np.where(np.arange(len(p.phi)) == 0, 0.0, p.phi)
+    lifted = without_zero_distances(with_loss(replace(p, phi=phi), loss)).phi
+    assert lifted[0] == pytest.approx(1e-4 * np.median(phi))
+    np.testing.assert_array_equal(lifted[1:], phi[1:])
+
+
+@given(
+    gamma=st.sampled_from([0.0, 1e-3, 1.0, 10.0]),
+    C=st.sampled_from([0.1, 1.0, 10.0, 1e3]),
+    size=st.floats(1e-3, 1e2),
+    seed=st.integers(0, 10_000),
+)
+def test_gap_in_the_box_bounds_the_distance_to_the_optimum_anywhere(gamma, C, size, seed):
+    p = with_loss(problem(n=15, gamma=gamma, seed=seed % 7), "absolute", C)
+    optimum = spl(p, max_iter=2000, tol=1e-9)
+    rng = np.random.default_rng(seed)
+    s = np.minimum(size * rng.exponential(size=len(p.phi)) * rng.integers(0, 2, len(p.phi)), C)
+    state = evaluate(p, s)
+    true_gap = optimum.state.objective - state.objective
+    gap = optimality_gap(p, state)
+    assert gap >= true_gap - 1e-8 * max(1, abs(true_gap))
+    assert np.isfinite(gap)
+
+
+@pytest.mark.parametrize("C", [0.3, 1.0, 10.0, 1e3, 1e6, 1e100, 1e300])
+def test_gap_in_the_box_closes_as_the_iterations_go_on(C):
+    p = with_loss(problem(n=60, D=5, k=6), "absolute", C)
+    result = spl(p, max_iter=1000, tol=1e-7)
+    assert result.converged
+    assert result.gap <= 1e-7 * max(abs(result.state.objective), len(p.Y))
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.4])
+@pytest.mark.parametrize("C", [np.inf, 0.7])
+def test_structure_learning_is_the_absolute_loss_at_gamma_zero(beta, C):
+    """`op:sl` at σ² = 4, bounded by C, is f for φ' = d/(4D)·(φ + 2β): same optimum, same values."""
+    rng = np.random.default_rng(3)
+    n, D, d = 9, 5, 2
+    Y = rng.normal(size=(n, D))
+    Y -= Y.mean(axis=0)
+    p = complete(Y, d, gamma=0.0, loss="absolute", C=C)
+    distances = p.phi
+    p = replace(p, phi=d / (4 * D) * (distances + 2 * beta))
+    for _ in range(3):
+        one, two = rng.exponential(size=(2, len(p.phi)))
+        ours = evaluate(p, one).objective - evaluate(p, two).objective
+        theirs = [
+            oracles.structure_learning_objective(Y, p.edges, s, 4.0, beta) for s in (one, two)
+        ]
+        assert ours == pytest.approx(d / 2 * (theirs[0] - theirs[1]), abs=1e-9)
+
+    start = np.full(len(p.phi), 0.3)
+    slow = optimize.minimize(
+        lambda s: -oracles.structure_learning_objective(Y, p.edges, s, 4.0, beta),
+        start,
+        method="SLSQP",
+        bounds=[(0, C)] * len(start),
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    result = spl(p, max_iter=2000, tol=1e-11)
+    fast = oracles.structure_learning_objective(Y, p.edges, result.state.s, 4.0, beta)
+    assert fast >= -slow.fun - 1e-9
+    assert fast == pytest.approx(-slow.fun, abs=1e-7)
+    np.testing.assert_allclose(result.state.s, slow.x, atol=2e-3)
+    assert 0 < (result.state.s > 0).sum() < len(start)
+    assert (result.state.s == C).any() == np.isfinite(C)
 
 
 # The paper's statements about W and Z for a given S, as corrected in docs/equations.md.

@@ -19,7 +19,7 @@ from branchwise.solvers.spl_sketch import MIN_TOL, ascend, renumber, spl_sketch
 
 from .. import oracles
 from ..conftest import branching
-from .test_spl import problem
+from .test_spl import problem, with_loss
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -88,22 +88,17 @@ def test_exact_steps_lead_to_the_optimum(gamma):
 
 
 @given(
-    a=st.floats(0, 10),
-    kappa=st.floats(1e-9, 1e6),
-    phi=st.floats(1e-6, 1e3),
-    slack=st.one_of(st.floats(1e-3, 1e6), st.just(np.inf)),
+    gamma=st.sampled_from([0.0, 1e-3, 1.0, 10.0]),
+    C=st.sampled_from([0.1, 1.0, 10.0]),
+    seed=st.integers(0, 10_000),
 )
-def test_edgewise_maximiser_with_a_data_term_is_the_maximum(a, kappa, phi, slack):
-    s = as_loss("squared", slack).weights(*map(np.atleast_1d, (a, phi, kappa)))[0]
-    slope = a / s + kappa / s**2 - 2 * phi - s / slack
-    assert abs(slope) <= 1e-9 * (a / s + kappa / s**2)
-
-
-def test_edgewise_maximiser_without_a_data_term_is_its_limit(rng):
-    a, phi = rng.uniform(size=(2, 50))
-    for slack in (1e-2, 1e3, np.inf):
-        loss = as_loss("squared", slack)
-        np.testing.assert_allclose(loss.weights(a, phi, np.zeros(50)), loss.weights(a, phi))
+def test_an_exact_step_in_the_box_never_lowers_the_objective(gamma, C, seed):
+    p = with_loss(problem(n=20, D=2, gamma=gamma, seed=seed % 11), "absolute", C)
+    s = np.minimum(np.random.default_rng(seed).exponential(size=len(p.phi)), C)
+    before = evaluate(p, s).objective
+    for following in exact_steps(p, s, 1):
+        assert following.max() <= C
+        assert evaluate(p, following).objective >= before - 1e-10 * max(1, abs(before))
 
 
 CASES = {

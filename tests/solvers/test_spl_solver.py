@@ -9,22 +9,23 @@ import branchwise.graph.inverse
 import branchwise.solvers.spl
 import branchwise.solvers.spl_solver
 from branchwise.graph.inverse import plan_elimination, selected_inverse
-from branchwise.linalg import kernel_pca
-from branchwise.losses import Hard, Squared
+from branchwise.losses import Equality, Hard, Squared
 from branchwise.neighbors import neighbor_edges
-from branchwise.solvers.posterior import kernel_pca_scores, posterior_covariance
 from branchwise.solvers.spl import (
     SPLProblem,
     evaluate,
+    gap_scale,
     optimality_gap,
-    spl,
     squared_distances,
 )
+from branchwise.solvers.spl_equality import spl_equality
+from branchwise.solvers.spl_sketch import spl_sketch
 from branchwise.solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 
 from .. import oracles
 from ..conftest import branching
-from .test_spl import problem, random_weights
+from .test_spl import problem, random_weights, with_loss
+from .test_spl_equality import equality
 from .test_spl_sketch import scaled, surface
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -130,27 +131,6 @@ def test_memory_grows_with_the_square_only_on_the_dense_path():
     assert paths["exact"][1] >= 3 * 8 * 4000**2
 
 
-@pytest.mark.parametrize("name", ["sparse", "sketch"])
-def test_kernel_pca_of_the_posterior_needs_no_dense_matrix(name):
-    p = scaled(branching(200, 6), gamma=0.0)
-    s = spl(p, max_iter=200, tol=1e-6).state.s
-    expected = kernel_pca(posterior_covariance(p, s), 2)
-    scores = kernel_pca_scores(p, choose_solver(p, name), s)
-    np.testing.assert_allclose(scores, expected, atol=1e-8)
-
-
-def test_kernel_pca_of_two_pieces_tells_them_apart(rng):
-    X = np.concatenate([branching(60, 4), branching(60, 4, seed=1) + 100.0])
-    p = scaled(X, gamma=0.0, k=5)
-    s = rng.exponential(size=len(p.phi))
-    scores = kernel_pca_scores(p, choose_solver(p, "sparse"), s)
-    expected = kernel_pca(posterior_covariance(p, s), 2)
-    # All entries of the first column have the same size: rounding picks the sign.
-    np.testing.assert_allclose(scores, oracles.align(scores, expected), atol=1e-8)
-    assert np.ptp(scores[:60, 0]) < 1e-8
-    assert scores[:60, 0].mean() * scores[60:, 0].mean() < 0
-
-
 def test_paths_agree_on_a_problem_without_slack():
     p = replace(scaled(surface(300)), loss=Hard())
     runs = [
@@ -158,3 +138,40 @@ def test_paths_agree_on_a_problem_without_slack():
         for name in ("exact", "sparse")
     ]
     assert runs[0].state.objective == pytest.approx(runs[1].state.objective, rel=2e-5)
+
+
+def test_weights_of_either_sign_take_the_dense_path_whatever_their_number():
+    large = scaled(branching(500, 10), k=4)
+    assert choose_solver(large).name == "sparse"
+    assert choose_solver(with_loss(large, "equality")) == Solver("exact", None)
+    p = equality()
+    result = solve_spl(p, choose_solver(p), max_iter=100, tol=1e-9, rng=np.random.default_rng(0))
+    assert result.state.objective == spl_equality(p, max_iter=100, tol=1e-9).state.objective
+
+
+def test_memory_of_weights_of_either_sign_grows_with_the_square_of_the_edges():
+    def needed(n_edges, loss):
+        edges = np.zeros((n_edges, 2), dtype=int)
+        p = SPLProblem(np.zeros((100, 10)), edges, np.ones(n_edges), 2, 1e-3, loss)
+        return spl_bytes(Solver("exact", None), p)
+
+    plain, few, many = needed(1000, Hard()), needed(1000, Equality()), needed(4000, Equality())
+    assert few > plain + 3 * 8 * 1000**2
+    assert many > 14 * few
+
+
+def test_paths_agree_on_an_absolute_slack():
+    p = with_loss(scaled(branching(250, 8)), "absolute", 5.0)
+    exact, sparse = (
+        solve_spl(p, choose_solver(p, name), max_iter=500, tol=1e-7, rng=np.random.default_rng(0))
+        for name in ("exact", "sparse")
+    )
+    assert exact.converged
+    assert sparse.converged
+    assert exact.state.objective == pytest.approx(sparse.state.objective, rel=2e-7)
+    sketch = spl_sketch(p, max_iter=500, tol=1e-6, rng=np.random.default_rng(0))
+    assert sketch.converged
+    assert sketch.state.s.max() == 5.0
+    reached = evaluate(p, sketch.state.s).objective
+    scale = gap_scale(p, exact.state.s, exact.state.logdet)
+    assert -1e-6 * scale < exact.state.objective - reached < 7e-3 * scale

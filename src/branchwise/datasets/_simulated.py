@@ -1,4 +1,4 @@
-"""What every generator returns, and how it places its samples on the true graph."""
+"""What every generator returns, how it places samples on the true graph, and its parameters."""
 
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,6 +9,9 @@ import numpy as np
 from .._typing import Floats, Ints, Matrix
 from ..data.checks import check_count
 from ..graph.placement import Placement, degrees, distances_from, to_points
+
+# Lengths of branches when none are given: uniform between these.
+LENGTHS = (0.7, 1.3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +125,7 @@ def add_noise(rng: np.random.Generator, clean: Floats, noise: float) -> Floats:
     return clean + noise * rng.standard_normal(clean.shape)
 
 
-# Lengths of branches when none are given: uniform between these.
-LENGTHS = (0.7, 1.3)
+# Parameters of the generators
 
 
 def check_rng(random_state: Any) -> np.random.Generator:

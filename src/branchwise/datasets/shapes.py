@@ -25,6 +25,9 @@ N_PANELS = 32
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
+# Points to draw a curve by.
+N_DRAWN = 257
+
 
 class Curve(NamedTuple):
     """A curve t ↦ c(t) from the first of its knots to the last, smooth between them."""
@@ -88,10 +91,6 @@ def _integrate(curve: Curve, low: Floats, high: Floats) -> Floats:
     for node, weight in zip(NODES, WEIGHTS, strict=True):
         total += weight * curve.speed(middle + half * node)
     return half * total
-
-
-# Points to draw a curve by.
-N_DRAWN = 257
 
 
 class Shape(NamedTuple):

@@ -1,4 +1,4 @@
-"""Trees as lists of edges: some with names, random ones, and those that a user gives."""
+"""Trees as lists of edges, named, random or given; and their branches, laid out as arcs."""
 
 from typing import Any, NamedTuple
 
@@ -32,6 +32,15 @@ TOPOLOGIES: dict[str, tuple[tuple[int, int], ...]] = {
         *((10, 11), (10, 12)),
     ),
 }
+
+# Directions to choose from for a branch, where not all branches can be orthogonal.
+N_CANDIDATES = 32
+
+# Where the clearance of a branch is measured.
+STATIONS = np.linspace(0, 1, 9)[1:]
+
+# Points to draw an arc by.
+N_DRAWN = 65
 
 
 class Topology(NamedTuple):
@@ -147,14 +156,7 @@ def _given_edges(topology: Any) -> tuple[Ints, int]:
     return np.column_stack([array[children], children]), int(roots[0])
 
 
-# Directions to choose from for a branch, where not all branches can be orthogonal.
-N_CANDIDATES = 32
-
-# Where the clearance of a branch is measured.
-STATIONS = np.linspace(0, 1, 9)[1:]
-
-# Points to draw an arc by.
-N_DRAWN = 65
+# Branches as arcs
 
 
 class Arcs(NamedTuple):

@@ -568,11 +568,32 @@ class StructureLearner(
         return np.einsum("ij,jk->ik", X - self.mean_.astype(np.float64), W)
 
     def nodes(self) -> tuple[Floats, Floats]:
-        """The nodes of the learned structure along the components, and the weight of each."""
+        """The nodes of the learned structure along the components, and the weight of each.
+
+        Returns
+        -------
+        nodes : array of shape (n_nodes, n_components)
+        weights : array of shape (n_nodes,)
+            In proportion to the samples that belong to each.
+        """
+        check_is_fitted(self)
         return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))
 
     def coordinates(self, X: Any) -> tuple[Floats, Floats]:
-        """Samples along the components, and their squared distances from these."""
+        """Samples along the components, and their squared distances from these.
+
+        Unlike `transform`, which draws samples to the learned structure.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        coordinates : array of shape (n_samples, n_components)
+        across : array of shape (n_samples,)
+        """
+        check_is_fitted(self)
         data = self._new_data(check_samples(self, X, reset=False))
         projected, mean = self._project(data), self.mean_.astype(np.float64)
         if hasattr(data, "tocsr"):

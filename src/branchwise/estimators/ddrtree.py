@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .. import _kdtree as kdtree
@@ -323,7 +324,8 @@ class DDRTree(StructureLearner):
         return assign(Z, kdtree.build(C), self.sigma_).matrix(len(C))
 
     def nodes(self) -> tuple[Floats, Floats]:
-        """The centres, and how much of the samples each of them has."""
+        """The centres along the components, and how much of the samples each has (1ᵀR)."""
+        check_is_fitted(self)
         weights = np.asarray(self.assignments_.sum(axis=0)).ravel()
         return self.centers_.astype(np.float64), weights
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, effective_n_jobs, fitted_rows
@@ -127,9 +128,9 @@ class SPL(PosteriorMixin, StructureLearner):
         Used for Dask arrays only. A Dask array is not fitted whole: so many of its rows are chosen
         and fitted in memory, and `transform` places all rows by these. Half of them follow the
         density, half go to what is not covered yet
-        (`branchwise.data.landmarks.choose_landmarks`, four passes over the data). ``embedding_`` and
-        all other attributes are those of the landmarks, whose number is n_samples there. An array
-        of no more rows than that is fitted whole.
+        (`branchwise.data.landmarks.choose_landmarks`, four passes over the data). ``embedding_``
+        and all other attributes are those of the landmarks, whose number is n_samples there. An
+        array of no more rows than that is fitted whole.
         benchmarks/landmarks.md says how far the result is from that of all rows.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
@@ -433,7 +434,8 @@ class SPL(PosteriorMixin, StructureLearner):
         )
 
     def nodes(self) -> tuple[Floats, Floats]:
-        """The points of the skeleton, one for each sample."""
+        """The points of the skeleton along the components, of equal weight."""
+        check_is_fitted(self)
         return self.skeleton_.astype(np.float64), np.ones(len(self.skeleton_))
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

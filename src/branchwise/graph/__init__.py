@@ -1,4 +1,4 @@
-"""Graphs as arrays: spanning trees, short tours, Laplacians and solves with them."""
+"""Graphs as arrays: spanning trees, short tours, Laplacians, their solves and inverses, places."""
 
 from .laplacian import adjacency, incidence, laplacian, squared_distances
 from .placement import BranchCount, count_branches

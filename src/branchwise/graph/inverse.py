@@ -12,7 +12,7 @@ On the way back the inverse Z is known on U, which lies among the parent's nodes
     Z_UP = −Z_UU G,      Z_PP = F_PP⁻¹ − Gᵀ Z_UP.
 
 Every edge lies within one part and its U, so that all resistances are exact, and most of Z is
-never computed.
+never computed. The parts come from nested dissection, which is at the end.
 """
 
 from collections.abc import Callable
@@ -28,6 +28,12 @@ from .._typing import Bools, Floats, Ints, Sparse
 from .laplacian import adjacency
 
 Solve = Callable[[Floats], Floats]
+
+# A part of this many nodes is eliminated at once, as a dense block.
+LEAF = 96
+
+# A separator with a larger part of the nodes is not worth having: dense blocks are faster.
+WORST_SEPARATOR = 0.4
 
 
 class GraphInverse(NamedTuple):
@@ -69,6 +75,9 @@ def dense_inverse(edges: Ints, n_nodes: int) -> Invert:
         return GraphInverse(logdet, diagonal, resistance, lambda B: Z @ B)
 
     return invert
+
+
+# Elimination by parts
 
 
 class Front(NamedTuple):
@@ -331,11 +340,7 @@ def reflect(A: Floats) -> None:
             A[a, b] = A[b, a]
 
 
-# A part of this many nodes is eliminated at once, as a dense block.
-LEAF = 96
-
-# A separator with a larger part of the nodes is not worth having: dense blocks are faster.
-WORST_SEPARATOR = 0.4
+# Nested dissection
 
 
 class Part(NamedTuple):

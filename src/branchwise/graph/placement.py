@@ -54,6 +54,32 @@ def degrees(edges: Ints, n_nodes: int) -> Ints:
     return np.bincount(edges.ravel(), minlength=n_nodes)
 
 
+class BranchCount(NamedTuple):
+    """Nodes with one edge, nodes with three or more, and the paths between these."""
+
+    tips: int
+    forks: int
+    branches: int
+
+
+def count_branches(tree: Sparse) -> BranchCount:
+    """Count the tips, forks and branches of a tree given by its adjacency matrix.
+
+    A branch is a path whose ends are tips or forks and whose inner nodes are neither.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.graph import adjacency, count_branches
+    >>> star = adjacency(np.array([[0, 1], [0, 2], [0, 3], [3, 4]]), 5)
+    >>> count_branches(star)
+    BranchCount(tips=3, forks=1, branches=3)
+    """
+    degree = np.diff(tree.tocsr().indptr)
+    tips, forks = int((degree == 1).sum()), int((degree > 2).sum())
+    return BranchCount(tips, forks, max(tips + forks - 1, 0))
+
+
 def segments(edges: Ints, lengths: Floats, n_nodes: int, keep: Any = ()) -> Segments:
     """The segments between tips and forks, and between them and the nodes to `keep`.
 
@@ -368,29 +394,3 @@ def _descend(
             depth[node] = depth[above] + weight[node]
             level[node], root[node] = level[above] + 1, root[above]
             head[node] = head[above] if heavy[above] == node else node
-
-
-class BranchCount(NamedTuple):
-    """Nodes with one edge, nodes with three or more, and the paths between these."""
-
-    tips: int
-    forks: int
-    branches: int
-
-
-def count_branches(tree: Sparse) -> BranchCount:
-    """Count the tips, forks and branches of a tree given by its adjacency matrix.
-
-    A branch is a path whose ends are tips or forks and whose inner nodes are neither.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.graph import adjacency, count_branches
-    >>> star = adjacency(np.array([[0, 1], [0, 2], [0, 3], [3, 4]]), 5)
-    >>> count_branches(star)
-    BranchCount(tips=3, forks=1, branches=3)
-    """
-    degree = np.diff(tree.tocsr().indptr)
-    tips, forks = int((degree == 1).sum()), int((degree > 2).sum())
-    return BranchCount(tips, forks, max(tips + forks - 1, 0))

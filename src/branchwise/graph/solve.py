@@ -1,4 +1,4 @@
-"""Solves with a graph Laplacian plus a diagonal: on trees in linear time, on others by a sparse factor."""
+"""Solves with P = L + diagonal over a graph: trees in linear time, others by a sparse factor."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -10,6 +10,47 @@ from scipy.sparse.linalg import splu
 from .._compat import kernel
 from .._typing import Floats, Ints
 from .laplacian import adjacency, laplacian
+
+
+def graph_solver(
+    edges: Ints, weight: float | Floats, diagonal: Floats
+) -> Callable[[Floats], Floats]:
+    """Factorise P = L + diag(diagonal); return the map B ↦ P⁻¹B.
+
+    A graph without cycles is eliminated exactly and in linear time (`forest_solver`), any other
+    by SciPy's sparse factorisation, nodes of few neighbours first.
+
+    Parameters
+    ----------
+    edges : array of shape (n_edges, 2)
+    weight : float or array of shape (n_edges,)
+        Non-negative weight of every edge, or of each.
+    diagonal : array of shape (n_nodes,)
+        Non-negative, with at least one positive entry in every part of the graph that
+        edges of positive weight hold together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.graph import graph_solver
+    >>> solve = graph_solver(np.array([[0, 1], [1, 2], [0, 2]]), 1.0, np.ones(3))
+    >>> solve(np.array([[4.0], [0.0], [0.0]])).ravel().round(12)
+    array([2., 1., 1.])
+    """
+    n_nodes = len(diagonal)
+    forest = root_forest(edges, weight, n_nodes)
+    if len(edges) == n_nodes - forest.n_trees:
+        return forest_solver(forest, diagonal)
+    weights = np.broadcast_to(np.asarray(weight, float), len(edges))
+    P = laplacian(edges, n_nodes, weights) + sparse.diags_array(diagonal)
+    # Symmetric and diagonally dominant: the diagonal is the pivot, in any order.
+    factor = splu(
+        sparse.csc_array(P),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return lambda B: factor.solve(np.asarray(B, dtype=np.float64))
 
 
 class RootedForest(NamedTuple):
@@ -112,44 +153,3 @@ def substitute(order: Ints, parent: Ints, weight: Floats, excess: Floats, X: Flo
             w = weight[node]
             for j in range(X.shape[1]):
                 X[node, j] = (X[node, j] + w * X[parent[node], j]) / (w + excess[node])
-
-
-def graph_solver(
-    edges: Ints, weight: float | Floats, diagonal: Floats
-) -> Callable[[Floats], Floats]:
-    """Factorise P = L + diag(diagonal); return the map B ↦ P⁻¹B.
-
-    A graph without cycles is eliminated exactly and in linear time (`forest_solver`), any other
-    by SciPy's sparse factorisation, nodes of few neighbours first.
-
-    Parameters
-    ----------
-    edges : array of shape (n_edges, 2)
-    weight : float or array of shape (n_edges,)
-        Non-negative weight of every edge, or of each.
-    diagonal : array of shape (n_nodes,)
-        Non-negative, with at least one positive entry in every part of the graph that
-        edges of positive weight hold together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.graph import graph_solver
-    >>> solve = graph_solver(np.array([[0, 1], [1, 2], [0, 2]]), 1.0, np.ones(3))
-    >>> solve(np.array([[4.0], [0.0], [0.0]])).ravel().round(12)
-    array([2., 1., 1.])
-    """
-    n_nodes = len(diagonal)
-    forest = root_forest(edges, weight, n_nodes)
-    if len(edges) == n_nodes - forest.n_trees:
-        return forest_solver(forest, diagonal)
-    weights = np.broadcast_to(np.asarray(weight, float), len(edges))
-    P = laplacian(edges, n_nodes, weights) + sparse.diags_array(diagonal)
-    # Symmetric and diagonally dominant: the diagonal is the pivot, in any order.
-    factor = splu(
-        sparse.csc_array(P),
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
-    return lambda B: factor.solve(np.asarray(B, dtype=np.float64))

@@ -68,7 +68,7 @@ def short_tour(points: Floats, *, closed: bool, start: Ints | None = None) -> In
         tours = [improved(points, near, order, closed, n_cuts=N_CUTS) for order in starts]
         (tour, first), (other, second) = tours
         tour = other if second < (1 - ROUNDING) * first else tour
-    # A path begins after the place that is no point.
+    # A path begins after the place that is not a point.
     tour = tour if closed else np.roll(tour, -int(np.argmax(tour == n_points)))[1:]
     return with_equals_in_order(points, tour, closed)
 

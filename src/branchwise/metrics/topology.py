@@ -1,4 +1,4 @@
-"""Tips, forks and the paths between them: graphs as their shapes."""
+"""Graphs as their shapes, tips, forks and the paths between them: the same, or how similar."""
 
 from typing import Any, NamedTuple
 
@@ -7,6 +7,70 @@ from scipy.optimize import linear_sum_assignment
 
 from .._typing import Bools, Floats, Ints
 from ..graph.placement import Placement, degrees, segments
+
+# Half the width of the peaks around the vibrations of a network, as Saelens et al. (2019) set it.
+GAMMA = 0.1
+
+# Eigenvalues that differ by less differ by rounding.
+DIGITS = 10
+
+# Nodes up to which two topologies are compared by all their eigenvalues.
+MAX_NODES = 2000
+
+
+# What may be compared
+
+
+def placement_of(given: Any, name: str) -> Placement:
+    """The placement that an object is, or has as its ``placement_`` or ``truth``, checked."""
+    for candidate in (given, getattr(given, "placement_", None), getattr(given, "truth", None)):
+        if isinstance(candidate, Placement):
+            check_placement(candidate, name)
+            return candidate
+    raise TypeError(
+        f"{name} is of type {type(given).__name__}, but must be a Placement, or have one as its "
+        "attribute placement_ or truth; pass a Trajectory, or points placed on a graph."
+    )
+
+
+def check_placement(placement: Placement, name: str) -> None:
+    """Every edge joins two nodes, and every point lies on an edge."""
+    n_nodes, edges, lengths, edge, position = placement
+    rules = {
+        f"edges of {name} must be pairs of nodes from 0 to {n_nodes - 1}": edges.ndim == 2
+        and edges.shape[1:] == (2,)
+        and (edges.size == 0 or (edges.min() >= 0 and edges.max() < n_nodes)),
+        f"lengths of {name} must be finite, not negative, and one per edge": lengths.shape
+        == edges.shape[:1]
+        and bool(np.all(np.isfinite(lengths) & (lengths >= 0))),
+        f"edge of {name} must be an edge from 0 to {len(edges) - 1} for each point": edge.ndim == 1
+        and (edge.size == 0 or (edge.min() >= 0 and edge.max() < len(edges))),
+        f"position of {name} must be a part from 0 to 1 for each point": position.shape
+        == edge.shape
+        and bool(np.all((position >= 0) & (position <= 1))),
+    }
+    for rule, holds in rules.items():
+        if not holds:
+            raise ValueError(f"{rule}; place the points again.")
+
+
+def same_points(truth: Any, found: Any, n_least: int = 1) -> tuple[Placement, Placement]:
+    """Two placements of the same points."""
+    one, other = placement_of(truth, "truth"), placement_of(found, "found")
+    if len(one.edge) != len(other.edge):
+        raise ValueError(
+            f"truth has {len(one.edge)} points and found {len(other.edge)}; place the same points "
+            "on both, in the same order."
+        )
+    if len(one.edge) < n_least:
+        raise ValueError(
+            f"truth and found have {len(one.edge)} points, but need at least {n_least}; place more "
+            "points on both."
+        )
+    return one, other
+
+
+# The shape of a graph
 
 
 class Topology(NamedTuple):
@@ -57,6 +121,9 @@ def topology(placement: Placement) -> Topology:
 def topologies(truth: Any, found: Any) -> tuple[Topology, Topology]:
     """The shapes of two graphs with points on them."""
     return topology(placement_of(truth, "truth")), topology(placement_of(found, "found"))
+
+
+# The same topology or not
 
 
 def isomorphic(truth: Any, found: Any) -> bool:
@@ -145,14 +212,7 @@ def _on_cycles(edges: Ints, n_nodes: int) -> Bools:
         edges = edges[inner]
 
 
-# Half the width of the peaks around the vibrations of a network, as Saelens et al. (2019) set it.
-GAMMA = 0.1
-
-# Eigenvalues that differ by less differ by rounding.
-DIGITS = 10
-
-# Nodes up to which two topologies are compared by all their eigenvalues.
-MAX_NODES = 2000
+# How similar two topologies are
 
 
 def him(truth: Any, found: Any) -> float:
@@ -275,52 +335,3 @@ def _product(a: Floats, b: Floats, gamma: float) -> float:
     logs = slope * np.where(change == 0, 1.0, np.log1p(change) / near)
     turns = (np.pi + np.arctan(a / gamma) + np.arctan(b / gamma)) / gamma
     return float(np.sum(gamma**2 * (logs + turns) / (4 * gamma**2 + gap**2)))
-
-
-def placement_of(given: Any, name: str) -> Placement:
-    """The placement that an object is, or has as its ``placement_`` or ``truth``, checked."""
-    for candidate in (given, getattr(given, "placement_", None), getattr(given, "truth", None)):
-        if isinstance(candidate, Placement):
-            check_placement(candidate, name)
-            return candidate
-    raise TypeError(
-        f"{name} is of type {type(given).__name__}, but must be a Placement, or have one as its "
-        "attribute placement_ or truth; pass a Trajectory, or points placed on a graph."
-    )
-
-
-def check_placement(placement: Placement, name: str) -> None:
-    """Every edge joins two nodes, and every point lies on an edge."""
-    n_nodes, edges, lengths, edge, position = placement
-    rules = {
-        f"edges of {name} must be pairs of nodes from 0 to {n_nodes - 1}": edges.ndim == 2
-        and edges.shape[1:] == (2,)
-        and (edges.size == 0 or (edges.min() >= 0 and edges.max() < n_nodes)),
-        f"lengths of {name} must be finite, not negative, and one per edge": lengths.shape
-        == edges.shape[:1]
-        and bool(np.all(np.isfinite(lengths) & (lengths >= 0))),
-        f"edge of {name} must be an edge from 0 to {len(edges) - 1} for each point": edge.ndim == 1
-        and (edge.size == 0 or (edge.min() >= 0 and edge.max() < len(edges))),
-        f"position of {name} must be a part from 0 to 1 for each point": position.shape
-        == edge.shape
-        and bool(np.all((position >= 0) & (position <= 1))),
-    }
-    for rule, holds in rules.items():
-        if not holds:
-            raise ValueError(f"{rule}; place the points anew.")
-
-
-def same_points(truth: Any, found: Any, n_least: int = 1) -> tuple[Placement, Placement]:
-    """Two placements of the same points."""
-    one, other = placement_of(truth, "truth"), placement_of(found, "found")
-    if len(one.edge) != len(other.edge):
-        raise ValueError(
-            f"truth has {len(one.edge)} points and found {len(other.edge)}; place the same points "
-            "on both, in the same order."
-        )
-    if len(one.edge) < n_least:
-        raise ValueError(
-            f"truth and found have {len(one.edge)} points, but need at least {n_least}; place more "
-            "points on both."
-        )
-    return one, other
