@@ -7,7 +7,7 @@ from .house import LAYER, LAYERS, PACKAGE, files, imported
 # What people look for on the object itself (`save`, `to_html`, `checkpoint=`): these methods hand
 # their object to a layer below, and import it when they are called. Nothing else may.
 FACADES = {
-    "estimators/_base": {"report", "persistence"},
+    "estimators/base": {"report", "persistence"},
     "estimators/ddrtree": {"persistence"},
     "estimators/ddrtree_dask": {"persistence"},
     "preprocessing/core": {"persistence"},

@@ -26,7 +26,7 @@ from ._typing import Floats, Ints
 from .data.checks import check_grid, check_samples
 from .data.dask import check_not_dask
 from .estimators import SPL, DDRTree
-from .estimators._base import StructureLearner, without_checkpoint
+from .estimators.base import StructureLearner, without_checkpoint
 from .graph.placement import length_matrix
 
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]]

@@ -97,7 +97,7 @@ def check_checkpoint(estimator: Any, *, resume: bool, force: bool) -> None:
         checkpoint = Checkpoint.of(estimator, resume)
     except ValueError as error:
         raise Failure(f"--{error}") from error
-    if checkpoint is not None and checkpoint.path.exists() and not (resume or force):
+    if checkpoint.path is not None and checkpoint.path.exists() and not (resume or force):
         raise Failure(
             f"--checkpoint={str(checkpoint.path)!r} has the iterations of an earlier fit; go on "
             "from them with --resume, replace them with --force, or choose another name."

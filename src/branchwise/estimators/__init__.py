@@ -1,6 +1,6 @@
 """The estimators: parameters, fit and transform, fitted attributes."""
 
-from ._base import StructureLearner, TrainingRecord
+from .base import StructureLearner, TrainingRecord
 from .ddrtree import DDRTree
 from .drtree import DRTree
 from .spl import SPL

@@ -29,7 +29,8 @@ from ..solvers.initialization import (
     starting_centers,
 )
 from ..structures import FixedGraph, as_structure, in_order
-from ._base import STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
+from .base import STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
+from .progress import run_solver
 
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
@@ -273,11 +274,8 @@ class DDRTree(StructureLearner):
                 f"lower n_centers={n_centers:,} or the number of features, for instance with "
                 "sklearn.decomposition.PCA or TruncatedSVD",
             )
-            from ..persistence.checkpoints import facts_of
-
-            facts = facts_of(self, Y, d, n_centers, lam)
-            begun = checkpoint.read(facts, Y) if checkpoint else None
-            W = W if begun is None else begun.W
+            run = checkpoint.begin(self, Y, d, n_centers, lam)
+            W = W if run.begun is None else run.begun.W
             Z = Y.project(W)
             # Near one another in memory as in space: what a point needs is in the cache.
             places = kdtree.build(Z).order
@@ -286,14 +284,15 @@ class DDRTree(StructureLearner):
             # One centre per sample: they follow the samples back to where these stood.
             is_own = self.init is None and n_centers == len(Z)
             nodes = order if is_own else np.arange(n_centers)
-            if begun is not None:
-                C, sigma = begun.C, begun.sigma
+            if run.begun is not None:
+                C, sigma = run.begun.C, run.begun.sigma
             else:
                 n_drawn = 0 if is_own or self.init is not None else self._n_drawn(n_centers)
                 drawn = candidates(keys[order], Z, n_drawn)
                 C = Z if is_own else self._starting_centers(drawn, len(Z), n_centers, d, Y, W)
                 sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs))
-            result = self._run(
+            result = run_solver(
+                self,
                 lambda report: ddrtree(
                     Y,
                     W,
@@ -305,9 +304,9 @@ class DDRTree(StructureLearner):
                     tol=self.tol,
                     structure=in_order(structure, nodes),
                     callback=report,
-                    saved=None if begun is None else begun.saved,
-                    save=checkpoint.writer(facts, Y, W, sigma) if checkpoint else None,
-                )
+                    saved=run.saved,
+                    save=run.writer(W, sigma),
+                ),
             )
         along_components = self._set_axes(Y, result.W, d, X.dtype)
         self.embedding_ = np.empty((X.shape[0], d), dtype=X.dtype)

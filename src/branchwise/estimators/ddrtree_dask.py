@@ -18,7 +18,8 @@ from ..solvers.assignments import MAX_DENSE
 from ..solvers.ddrtree import solve
 from ..solvers.ddrtree_dask import ChunkedPoints, ChunkedRows, spread_of_points, start_points
 from ..structures import as_structure
-from ._base import checked_chunks, float_type
+from .chunks import checked_chunks, float_type
+from .progress import run_solver
 
 if TYPE_CHECKING:
     from ..persistence.checkpoints import Checkpoint
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 MAX_FEATURES = 4096
 
 
-def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
+def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
     """`DDRTree.fit` for a Dask array: the same steps, with passes over the chunks."""
     model.check_parameters()
     check_can_be_chunked(model)
@@ -45,26 +46,24 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
         check_not_huge(X, size, "X")
         check_size(size, "X")
         d, W = model._principal_axes(Y)
-        from ..persistence.checkpoints import facts_of
-
-        facts = facts_of(model, Y, d, n_centers, lam)
-        begun = checkpoint.read(facts, Y) if checkpoint else None
-        W = W if begun is None else begun.W
-        draws = begun is None and model.init is None
+        run = checkpoint.begin(model, Y, d, n_centers, lam)
+        W = W if run.begun is None else run.begun.W
+        draws = run.begun is None and model.init is None
         placed, drawn = start_points(
             Y,
             W,
             *shift_and_range(Y.low, Y.high),
             n_kept=model._n_drawn(n_centers) if draws else 0,
         )
-        if begun is not None:
-            C, sigma = begun.C, begun.sigma
+        if run.begun is not None:
+            C, sigma = run.begun.C, run.begun.sigma
         else:
             C = model._starting_centers(drawn, n_samples, n_centers, d, Y, W)
             sigma = model._resolve_sigma(lambda: spread_of_points(placed, C, n_samples))
         points = ChunkedPoints(Y, placed, float(model.gamma), sigma)
         placed = None  # the workers need not hold the first ones to the end
-        result = model._run(
+        result = run_solver(
+            model,
             lambda report: solve(
                 points,
                 W,
@@ -76,9 +75,9 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
                 tol=model.tol,
                 structure=structure,
                 callback=report,
-                saved=None if begun is None else begun.saved,
-                save=checkpoint.writer(facts, Y, W, sigma) if checkpoint else None,
-            )
+                saved=run.saved,
+                save=run.writer(W, sigma),
+            ),
         )
         along_components = model._set_axes(Y, result.W, d, dtype)
         model.embedding_ = computed(points.settled(along_components, dtype))
@@ -90,13 +89,13 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
     return model
 
 
-def fit_whole(model: Any, X: Any, checkpoint: "Checkpoint | None") -> Any:
+def fit_whole(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
     """One centre per sample: so few samples that they fit into memory."""
     rows, names = X.compute(), getattr(model, "feature_names_in_", None)
     if names is not None:
         # The fit takes its names from a table; there would be none after it.
         rows = import_pandas().DataFrame(rows, columns=names)
-    model.fit(rows, resume=checkpoint is not None and checkpoint.is_resumed)
+    model.fit(rows, resume=checkpoint.is_resumed)
     chunks = (X.chunks[0], -1)
     _, array = import_dask()
     model.embedding_ = array.from_array(model.embedding_, chunks=chunks)

@@ -16,13 +16,15 @@ from ..data.row_order import canonical_order, first_alike
 from ..solvers.convergence import Callback
 from ..solvers.drtree import drtree
 from ..structures import FixedGraph, as_structure, in_order
-from ._base import (
+from .base import (
     LANDMARKS,
     STRUCTURES,
     StructureLearner,
     all_or_nothing,
     tree_and_parts,
 )
+from .chunks import landmarks_of
+from .progress import run_solver
 
 
 class DRTree(StructureLearner):
@@ -201,7 +203,7 @@ class DRTree(StructureLearner):
         is_graph = not isinstance(self.structure, str) and (
             not hasattr(self.structure, "best_graph") or isinstance(self.structure, FixedGraph)
         )
-        samples = self._validated(self._landmarks(X, "structure's graph" if is_graph else None))
+        samples = self._validated(landmarks_of(self, X, "structure's graph" if is_graph else None))
         X = self._training_data(samples)
         lam = 0.1 * X.shape[0] if isinstance(self.lam, str) else float(self.lam)
         order = canonical_order(X, effective_n_jobs(self.n_jobs))
@@ -216,7 +218,8 @@ class DRTree(StructureLearner):
             Y.reorder(places)
             order = order[places]
             structure = in_order(as_structure(self.structure), order)
-            result = self._run(
+            result = run_solver(
+                self,
                 lambda report: drtree(
                     Y,
                     W,
@@ -226,7 +229,7 @@ class DRTree(StructureLearner):
                     tol=self.tol,
                     structure=structure,
                     callback=report,
-                )
+                ),
             )
         self.lam_ = lam
         along_components = self._set_axes(Y, result.W, d, X.dtype)

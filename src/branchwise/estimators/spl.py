@@ -32,8 +32,10 @@ from ..solvers.spl import (
     without_zero_distances,
 )
 from ..solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
-from ._base import LANDMARKS, StructureLearner, TrainingRecord, all_or_nothing
 from ._posterior import PosteriorMixin
+from .base import LANDMARKS, StructureLearner, TrainingRecord, all_or_nothing
+from .chunks import landmarks_of
+from .progress import run_solver
 
 
 class SPL(PosteriorMixin, StructureLearner):
@@ -279,7 +281,7 @@ class SPL(PosteriorMixin, StructureLearner):
         -------
         self
         """
-        samples = self._validated(self._landmarks(X, None if neighbors is None else "neighbors"))
+        samples = self._validated(landmarks_of(self, X, None if neighbors is None else "neighbors"))
         self._check_solver()
         X = self._training_data(samples)
         n_jobs = effective_n_jobs(self.n_jobs)
@@ -290,7 +292,8 @@ class SPL(PosteriorMixin, StructureLearner):
             problem, self.scale_ = self._problem(Y, self._candidate_edges(X, order, neighbors), d)
             solver = self._choose_solver(Y, problem)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            result = self._run(
+            result = run_solver(
+                self,
                 lambda report: solve_spl(
                     problem,
                     solver,
@@ -299,7 +302,7 @@ class SPL(PosteriorMixin, StructureLearner):
                     rng=np.random.default_rng(seed),
                     n_jobs=n_jobs,
                     callback=report,
-                )
+                ),
             )
             state = result.state
             rank = d if self.n_components is None else max(principal_axes(Y, d)[1], 1)

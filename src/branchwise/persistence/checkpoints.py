@@ -47,13 +47,13 @@ class Begun:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file to write after every iteration, and to go on from."""
+    """A file to write after every iteration, and to go on from; or none, and nothing is done."""
 
-    path: Path
+    path: Path | None
     is_resumed: bool
 
     @classmethod
-    def of(cls, model: Any, resume: bool) -> "Checkpoint | None":
+    def of(cls, model: Any, resume: bool) -> "Checkpoint":
         """As the parameters of an estimator and its `fit` say."""
         model.check_parameters("checkpoint")
         if model.checkpoint is None:
@@ -62,7 +62,7 @@ class Checkpoint:
                     "resume=True needs the file that an earlier fit has written; set "
                     "checkpoint=PATH, as in that fit."
                 )
-            return None
+            return cls(None, is_resumed=False)
         path = Path(model.checkpoint)
         wrong = ""
         if path.is_dir():
@@ -83,14 +83,38 @@ class Checkpoint:
             )
         return cls(path, resume)
 
-    def writer(
-        self, facts: dict[str, Any], Y: Any, W: Floats, sigma: float
-    ) -> Callable[[Saved], None]:
+    def begin(self, model: Any, Y: Any, n_components: int, n_centers: int, lam: float) -> "Run":
+        """A fit of the model to the rows of Y, which may go on from an earlier one."""
+        if self.path is None:
+            return Run(None, {}, Y, None)
+        facts = facts_of(model, Y, n_components, n_centers, lam)
+        begun = read_begun(self.path, facts, Y) if self.is_resumed else None
+        return Run(self.path, facts, Y, begun)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One fit: what it goes on from, if there is such, and what it writes."""
+
+    path: Path | None
+    facts: dict[str, Any]
+    Y: Any
+    begun: Begun | None
+
+    @property
+    def saved(self) -> Saved | None:
+        """What the next iteration starts from."""
+        return None if self.begun is None else self.begun.saved
+
+    def writer(self, W: Floats, sigma: float) -> Callable[[Saved], None] | None:
         """What writes the file after an iteration, whole or not at all.
 
         Axes are written in the features, whatever basis this fit has for the rows of Y.
         """
-        given = {"kind": KIND, "facts": facts, "mean": Y.mean, "seen": seen(Y)}
+        if self.path is None:
+            return None
+        path, Y = self.path, self.Y
+        given = {"kind": KIND, "facts": self.facts, "mean": Y.mean, "seen": seen(Y)}
 
         def write(saved: Saved) -> None:
             state = {
@@ -105,38 +129,39 @@ class Checkpoint:
                 "C": saved.C,
                 "history": np.array(saved.history),
             }
-            write_state(self.path, state)
+            write_state(path, state)
 
         return write
 
-    def read(self, facts: dict[str, Any], Y: Any) -> Begun | None:
-        """What the file says, if it is of the same fit; None to begin anew."""
-        if not self.is_resumed or not self.path.exists():
-            return None
-        state = read_state(self.path)
-        try:
-            found, found_mean, found_seen, begun = parse(state)
-        except Unsound as error:
-            raise ModelFileError(
-                f"{self.path} {error}; it cannot be resumed from: delete it and fit anew."
-            ) from error
-        for name, value in facts.items():
-            if not is_same(found.get(name), value):
-                raise ValueError(
-                    f"checkpoint={str(self.path)!r} is of a fit with {name}={found.get(name)}, but "
-                    f"this one has {name}={value}; resume with the same data and parameters, or "
-                    "fit anew without resume=True."
-                )
-        scale = np.sqrt(Y.energy / Y.n_rows) + np.abs(Y.mean).max()
-        if not (
-            np.abs(found_mean - Y.mean).max() <= SAME_RTOL * scale
-            and np.abs(found_seen - seen(Y)).max() <= SAME_RTOL * Y.energy
-        ):
+
+def read_begun(path: Path, facts: dict[str, Any], Y: Any) -> Begun | None:
+    """What the file says, if it is of the same fit; None if there is none."""
+    if not path.exists():
+        return None
+    state = read_state(path)
+    try:
+        found, found_mean, found_seen, begun = parse(state)
+    except Unsound as error:
+        raise ModelFileError(
+            f"{path} {error}; it cannot be resumed from: delete it and fit anew."
+        ) from error
+    for name, value in facts.items():
+        if not is_same(found.get(name), value):
             raise ValueError(
-                f"checkpoint={str(self.path)!r} is of a fit to other data; resume with the same "
-                "data, or fit anew without resume=True."
+                f"checkpoint={str(path)!r} is of a fit with {name}={found.get(name)}, but "
+                f"this one has {name}={value}; resume with the same data and parameters, or "
+                "fit anew without resume=True."
             )
-        return begun.in_basis(Y)
+    scale = np.sqrt(Y.energy / Y.n_rows) + np.abs(Y.mean).max()
+    if not (
+        np.abs(found_mean - Y.mean).max() <= SAME_RTOL * scale
+        and np.abs(found_seen - seen(Y)).max() <= SAME_RTOL * Y.energy
+    ):
+        raise ValueError(
+            f"checkpoint={str(path)!r} is of a fit to other data; resume with the same "
+            "data, or fit anew without resume=True."
+        )
+    return begun.in_basis(Y)
 
 
 def is_checkpoint(path: Path) -> bool:

@@ -23,7 +23,7 @@ from ..data.dask import is_dask
 from ..data.kernels import is_evaluated, is_precomputed
 from ..data.row_order import row_keys
 from ..estimators import SPL, DDRTree, DRTree, StructureLearner, TrainingRecord
-from ..estimators._base import tree_and_parts
+from ..estimators.base import tree_and_parts
 from ..graph import adjacency
 from ..structures import Curve, FixedGraph, Forest, Graph, Ring, SparseGraph, Tree
 from .fields import HUGE, Fields

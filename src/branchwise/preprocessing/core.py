@@ -14,7 +14,8 @@ from .._memory import check_memory
 from .._typing import Floats, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
 from ..data.dask import is_dask
-from ..estimators._base import all_or_nothing, dask_as_it_is
+from ..estimators.base import all_or_nothing
+from ..estimators.chunks import dask_as_it_is
 from .columns import canonical, check_none_missing, columns_by_name
 from .covariates import Residuals, check_covariates
 from .dask import as_whole_rows, check_can_learn, check_can_repeat, learn_from_chunks, repeat_lazily

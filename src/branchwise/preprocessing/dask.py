@@ -19,7 +19,7 @@ from ..data.dask import chunk_starts, has_sparse_blocks, import_dask
 from ..data.dask_errors import ChunkError, check_rows, first_cell
 from ..data.dask_passes import reduce_chunks
 from ..data.moments import Moments, extremes, merge_moments
-from ..estimators._base import checked_chunks, float_type
+from ..estimators.chunks import checked_chunks, float_type
 from ..linalg import column_signs, complete_basis, extend_basis, largest_eigenpairs
 from .columns import canonical, column_label
 from .steps import (

@@ -20,7 +20,7 @@ from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from ..data.checks import check_count, check_samples
 from ..estimators import SPL
-from ..estimators._base import without_checkpoint
+from ..estimators.base import without_checkpoint
 from ..model_selection import weigh_tree
 from ..structures import FixedGraph, as_structure
 from .branches import importance

@@ -2,12 +2,8 @@
 
 import functools
 import os
-import sys
-import time
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -15,8 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import (
@@ -25,7 +20,6 @@ from .._compat import (
     RealNotInt,
     StrOptions,
     effective_n_jobs,
-    import_pandas,
     validate_parameter_constraints,
 )
 from .._memory import check_memory
@@ -35,18 +29,13 @@ from ..data.centering import CentredRows
 from ..data.checks import (
     check_embedding,
     check_embedding_shape,
-    check_finite,
     check_kernel_params,
     check_n_components,
-    check_not_huge,
     check_not_tiny,
-    check_numbers,
     check_samples,
     check_square,
-    remedies,
 )
 from ..data.dask import as_chunks, chunk_starts, is_dask
-from ..data.dask_errors import check_rows
 from ..data.dask_passes import map_chunks
 from ..data.kernels import (
     block_rows,
@@ -55,15 +44,20 @@ from ..data.kernels import (
     kernel_matrix,
     kernel_rows,
 )
-from ..data.landmarks import choose_landmarks, gather
 from ..data.row_order import row_keys
 from ..graph import adjacency
 from ..linalg import column_signs, complete_basis
-from ..solvers.convergence import Callback, Progress, SolverResult
+from ..solvers.convergence import Callback
 from ..solvers.pca import n_components_for, principal_axes
 from ..structures import NAMES, Graph
-
-Result = TypeVar("Result", bound=SolverResult)
+from .chunks import (
+    checked_chunks,
+    dask_as_it_is,
+    float_type,
+    light_copy,
+    map_back,
+    place_chunk,
+)
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -75,23 +69,6 @@ LANDMARKS = [Interval(Integral, 2, None, closed="left")]
 
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
-
-# What new samples are placed without: it stays behind when a model is sent to the workers.
-STAYS_BEHIND = {
-    "assignments_",
-    "edges_",
-    "feature_names_in_",
-    "graph_",
-    "labels_",
-    "landmarks_",
-    "loo_log_likelihood_",
-    "objective_history_",
-    "posterior_std_",
-    "posterior_std_error_",
-    "skeleton_",
-    "training_data_",
-    "tree_",
-}
 
 
 def all_or_nothing(fit: Fit) -> Fit:
@@ -108,20 +85,6 @@ def all_or_nothing(fit: Fit) -> Fit:
             raise
 
     return cast(Fit, guarded)
-
-
-def dask_as_it_is(method: Fit) -> Fit:
-    """What comes of a Dask array stays one, whatever `set_output` says.
-
-    scikit-learn has wrapped the method and would compute the array, to put it into a table.
-    """
-    unwrapped = method.__wrapped__  # type: ignore[attr-defined]
-
-    @functools.wraps(method)
-    def chosen(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        return (unwrapped if is_dask(X) else method)(self, X, *args, **options)
-
-    return cast(Fit, chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,39 +209,6 @@ class StructureLearner(
         if is_precomputed(self.kernel):
             check_square(X)
         return X
-
-    def _landmarks(self, X: Any, pairs: str | None = None) -> Any:
-        """What to fit: X as it is or, of a Dask array, its landmarks, in memory.
-
-        `pairs` names a parameter that says something of pairs of samples, if there is one.
-        """
-        self.__dict__.pop("landmarks_", None)
-        if not is_dask(X):
-            return X
-        self.check_parameters()
-        check_kernel_params(self.kernel, self.kernel_params)
-        chunks = checked_chunks(self, X, reset=True)
-        n_samples = chunks.shape[0]
-        if n_samples <= self.n_landmarks:
-            rows, self.landmarks_ = gather(chunks), np.arange(n_samples)
-        else:
-            pairs = "kernel='precomputed'" if is_precomputed(self.kernel) else pairs
-            if pairs is not None:
-                raise ValueError(
-                    f"{pairs} is about pairs of samples, but of the {n_samples:,} rows of a Dask "
-                    f"array only n_landmarks={self.n_landmarks:,} are fitted, and which is not "
-                    "known beforehand; raise n_landmarks, or choose rows with "
-                    "branchwise.data.landmarks.choose_landmarks and fit these."
-                )
-            rows, self.landmarks_ = choose_landmarks(chunks, self.n_landmarks, self.random_state)
-            if rows.shape[0] == 1:
-                raise ValueError(
-                    f"X has one distinct row only, {n_samples:,} times, but {type(self).__name__} "
-                    "needs two at least of a Dask array with more rows than "
-                    f"n_landmarks={self.n_landmarks:,}; look where the others were lost, or fit "
-                    "some of the rows in memory, for instance X[:100].compute()."
-                )
-        return import_pandas().DataFrame(rows, columns=X.columns) if hasattr(X, "columns") else rows
 
     def _training_data(self, X: Matrix) -> Matrix:
         """The data to fit: X as it is or, with a kernel, the kernel matrix of its rows."""
@@ -406,15 +336,7 @@ class StructureLearner(
 
     def for_workers(self) -> Self:
         """A copy that can place samples, and has little else to carry to other processes."""
-        model = copy(self)
-        for name, value in list(vars(model).items()):
-            if name in STAYS_BEHIND or is_dask(value):
-                delattr(model, name)
-        # The chunks are worked on side by side already.
-        model.n_jobs = 1
-        for name in {"callback", "structure", "init"} & set(vars(model)):
-            setattr(model, name, None)
-        return model
+        return light_copy(self)
 
     def inverse_transform(self, X: Any) -> Floats:
         """Map points of the learned space back to the space of the data.
@@ -612,36 +534,6 @@ class StructureLearner(
     def _reconstruction(self) -> Floats:
         return self.components_
 
-    def _run(self, solve: Callable[[Callback | None], Result]) -> Result:
-        """Run a solver with progress and keep the record of the run."""
-        name = type(self).__name__
-        start = time.perf_counter()
-        try:
-            result = solve(reporter(name, self.verbose, self.callback))
-        except KeyboardInterrupt:
-            finish(name, self.verbose, "was interrupted")
-            raise
-        except Exception:
-            finish(name, self.verbose, "failed")
-            raise
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.objective_history_ = np.array(result.history)
-        self.objective_ = result.history[-1]
-        outcome = "converged" if self.converged_ else "stopped"
-        seconds = time.perf_counter() - start
-        finish(name, self.verbose, f"{outcome} after {self.n_iter_} iterations in {seconds:.1f} s")
-        if not self.converged_ and self.tol > 0:
-            remedy = "raise max_iter or tol" if self.n_iter_ == self.max_iter else "raise tol"
-            warnings.warn(
-                f"{name} stopped after {self.n_iter_} of max_iter={self.max_iter} iterations with "
-                f"a relative {result.criterion} of {result.change:.1e}, above tol={self.tol:.1e}; "
-                f"{remedy}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        return result
-
     def _remember_rows(self, X: Matrix) -> None:
         """Keep the keys of the training rows, sorted, to recognise them by, and what kernels need.
 
@@ -716,93 +608,13 @@ for _name in ("transform", "fit_transform"):
     setattr(StructureLearner, _name, dask_as_it_is(getattr(StructureLearner, _name)))
 
 
-def checked_chunks(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """A Dask array or DataFrame in chunks of whole rows, with the right columns.
-
-    Number and names of the features are looked at before anything is computed.
-    """
-    is_table = hasattr(X, "columns")
-    if not is_table:
-        X = as_chunks(X)
-    with remedies():
-        header = import_pandas().DataFrame(columns=X.columns) if is_table else X
-        validate_data(estimator, header, reset=reset, skip_check_array=True)
-    return as_chunks(X) if is_table else X
-
-
-def float_type(dtype: Any) -> Any:
-    """The type in which numbers of that type are computed with."""
-    return np.dtype(np.float32 if dtype == np.float32 else np.float64)
-
-
-def checked_rows(rows: Any, index: int, starts: list[int], n_features: int) -> Matrix:
-    """Rows of a chunk as numbers that can be computed with, or a complaint that names the chunk."""
-    rows = check_numbers(rows)
-    check_rows(rows, index, starts[index], n_features)
-    check_not_huge(rows, check_finite(rows, "X"), "X")
-    return rows
-
-
-def place_chunk(rows: Any, index: int, model: StructureLearner, starts: list[int]) -> Floats:
-    """The places of the rows of a chunk."""
-    return model._placed(checked_rows(rows, index, starts, model.n_features_in_))
-
-
-def map_back(rows: Any, index: int, back: Floats, mean: Floats, starts: list[int]) -> Floats:
-    """The points of a chunk in the space of the data."""
-    rows = checked_rows(rows, index, starts, len(back))
-    return np.asarray(rows @ back + mean)
-
-
-WIDTH = 24
-
-SECONDS_BETWEEN_LINES = 5.0
-
-
-def reporter(name: str, verbose: int, callback: Callback | None) -> Callback | None:
-    """What a solver should call after each iteration: a progress line, `callback`, or both.
-
-    On a terminal one line is rewritten; in a log file a new line appears every few
-    seconds.
-    """
-    if not verbose:
-        return callback
-    last = [0.0]
-
-    def report(progress: Progress) -> None:
-        done = min(progress.iteration / progress.max_iter, 1.0)
-        filled = round(WIDTH * done)
-        text = (
-            f"{name} [{'#' * filled}{'.' * (WIDTH - filled)}] "
-            f"{progress.iteration}/{progress.max_iter}  objective {progress.objective:.6g}  "
-            f"change {progress.change:.1e}  {progress.elapsed:.1f} s"
-        )
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{text}\x1b[K")  # and clear what a longer line left behind
-            sys.stderr.flush()
-        elif time.monotonic() - last[0] >= SECONDS_BETWEEN_LINES:
-            print(text, file=sys.stderr)
-            last[0] = time.monotonic()
-        if callback is not None:
-            callback(progress)
-
-    return report
-
-
-def finish(name: str, verbose: int, outcome: str) -> None:
-    """Close the progress line with the outcome."""
-    if verbose:
-        start = "\n" if sys.stderr.isatty() else ""
-        print(f"{start}{name} {outcome}.", file=sys.stderr)
-
-
 def without_checkpoint(model: Any) -> Any:
     """A clone that is fitted to something else than its user's data must not write to their file.
 
     Examples
     --------
     >>> from branchwise import DDRTree
-    >>> from branchwise.estimators._base import without_checkpoint
+    >>> from branchwise.estimators.base import without_checkpoint
     >>> without_checkpoint(DDRTree(checkpoint="fit.branchwise")).checkpoint is None
     True
     """
