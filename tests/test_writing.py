@@ -18,7 +18,7 @@ def test_a_failed_write_leaves_the_old_table(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"away is no folder to write table.csv into"):
+    with pytest.raises(FileNotFoundError, match=r"away is not a folder to write table.csv into"):
         write_table(tmp_path / "away" / "table.csv", ["a"], [(1,)])
 
 

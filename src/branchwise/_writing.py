@@ -25,7 +25,9 @@ def replacing_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     path = Path(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is no folder to write {path.name} into; make it.")
+        raise FileNotFoundError(
+            f"{path.parent} is not a folder to write {path.name} into; make it."
+        )
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with aside.open("wb") as file:

@@ -52,7 +52,9 @@ def test_a_dataframe_becomes_an_array():
     assert sum(chunks.chunks[0]) == 20
     np.testing.assert_array_equal(chunks.compute(), X)
     frame["cell"] = "T"
-    with pytest.raises(TypeError, match=r"X has columns that are no numbers \('cell'\); drop them"):
+    with pytest.raises(
+        TypeError, match=r"X has columns that are not numbers \('cell'\); drop them"
+    ):
         as_chunks(frame)
 
 

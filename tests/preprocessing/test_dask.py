@@ -423,7 +423,7 @@ def test_columns_that_will_not_do_are_named(frame):
     model = Preparation().fit(as_frame(frame))
     with pytest.raises(ValueError, match=r"X lacks 1 of the 3 columns that .* in fit: 'hb'; add"):
         model.transform(as_frame(frame[["ldl", "crp"]]))
-    with pytest.raises(TypeError, match=r"X has columns that are no numbers \('site'\); drop"):
+    with pytest.raises(TypeError, match=r"X has columns that are not numbers \('site'\); drop"):
         Preparation().fit(as_frame(frame.assign(site="rome")))
     double = as_frame(pd.concat([frame, frame[["crp"]]], axis=1))
     with pytest.raises(ValueError, match="X has 2 columns named 'crp', but names must be unique"):

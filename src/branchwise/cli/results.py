@@ -114,7 +114,7 @@ def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
     if path.suffix not in endings:
         raise Usage(f"-o {path} must end in {', '.join(endings)}.")
     if not path.parent.is_dir():
-        raise Failure(f"{path.parent} is no folder to write {path.name} into; make it.")
+        raise Failure(f"{path.parent} is not a folder to write {path.name} into; make it.")
     if path.is_dir():
         raise Failure(f"{path} is a folder; choose another -o.")
     if path.exists() and not force:

@@ -102,7 +102,7 @@ def frame_of_numbers(frame: Any, name: str) -> Any:
     wrong = [str(column) for column, kind in frame.dtypes.items() if kind.kind not in "buif"]
     if wrong:
         raise TypeError(
-            f"{name} has columns that are no numbers ({', '.join(map(repr, wrong[:5]))}); drop "
+            f"{name} has columns that are not numbers ({', '.join(map(repr, wrong[:5]))}); drop "
             f"them: {name}.select_dtypes(['number', 'bool'], exclude=['timedelta', "
             "'complexfloating'])."
         )
