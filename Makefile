@@ -89,7 +89,7 @@ test-web: web/node_modules/.stamp
 test-uncompiled: $(VENV)/setup.stamp
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest --numprocesses=auto \
 		tests/test_kdtree.py tests/graph tests/structures tests/solvers/test_ddrtree.py \
-		tests/trajectory/test_twigs.py \
+		tests/trajectory/test_branches.py \
 		-k "not many_nodes and not algorithm_2 and not never_rises and not stated_error"
 	cd paper && NUMBA_DISABLE_JIT=1 ../$(BIN)/python -m pytest --numprocesses=auto tests/baselines/test_smce.py
 

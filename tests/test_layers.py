@@ -11,7 +11,7 @@ FACADES = {
     "estimators/ddrtree": {"persistence"},
     "estimators/ddrtree_dask": {"persistence"},
     "preprocessing/core": {"persistence"},
-    "trajectory/export": {"report", "persistence"},
+    "trajectory/core": {"report", "persistence"},
     "pipeline": {"persistence"},
 }
 

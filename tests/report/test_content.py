@@ -24,7 +24,7 @@ from branchwise.report.columns import density
 from branchwise.report.content import report_state
 from branchwise.report.encoding import DATA, decode, encode
 from branchwise.trajectory import Trajectory, learn_trajectory
-from branchwise.trajectory.roots import default_roots
+from branchwise.trajectory.branches import default_roots
 
 from .placed import matrix, times
 

@@ -117,13 +117,15 @@ def test_the_result_depends_on_the_seed_alone():
     ],
     ids=range(9),
 )
-def test_the_recipe_makes_the_same_of_the_same_fit(change):
+def test_the_same_steps_make_the_same_of_the_same_fit(change):
     data = make_tree(200, 5, noise=0.1, random_state=3)
     model = DDRTree(3, random_state=0).fit(data.X)
     fitted = Trajectory.from_estimator(model)
     wanted = change(fitted)
-    roots = module.landmarks(wanted.view.base, wanted.view.milestone_names, wanted.view.default_roots)
-    again = repeated(fitted, wanted._recipe[1:], np.arange(200), roots)
+    roots = module.landmarks(
+        wanted.view.base, wanted.view.milestone_names, wanted.view.default_roots
+    )
+    again = repeated(fitted, wanted._steps[1:], np.arange(200), roots)
     assert again.branch_table_.index.tolist() == wanted.branch_table_.index.tolist()
     np.testing.assert_allclose(again.pseudotime_, wanted.pseudotime_, atol=1e-12)
     found = compare(wanted, again)
@@ -134,7 +136,7 @@ def test_a_resample_is_a_fit_to_rows_with_all_samples_placed_and_the_noise_of_th
     X = simulated_fork(100, noise=0.1)
     model = DDRTree(2, lam=10.0, random_state=0)
     found = Trajectory.from_estimator(model.fit(X)).prune().rooted(sample=3)
-    again, part, converged = bootstrapped(np.random.default_rng(5), model, X, found._recipe, [])
+    again, part, converged = bootstrapped(np.random.default_rng(5), model, X, found._steps, [])
     rng = np.random.default_rng(5)
     rows = sorted(set(rng.integers(100, size=100).tolist()))
     assert part == len(rows) / 100

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from branchwise.graph import adjacency
 from branchwise.trajectory import Trajectory
 from branchwise.trajectory.compare import compare, outline
-from branchwise.trajectory.pruning import nearest_forks_joined
+from branchwise.trajectory.pruning import Reduced, left, nearest_forks_joined
 
 pytest.importorskip("pandas")
 
@@ -153,7 +153,8 @@ def test_a_tooth_that_is_gone_takes_its_fork_along_and_leaves_the_others():
 
 def test_of_two_forks_made_one_the_branch_between_them_is_not_found_again():
     whole = comb(TEETH)
-    joined = whole._left(nearest_forks_joined(whole._graph))
+    graph = nearest_forks_joined(Reduced(*whole.view.base[:2], np.arange(len(whole.nodes_))))
+    joined = Trajectory.from_view(left(whole.view, graph))
     found = compare(whole, joined)
     lost = np.flatnonzero(found.branches < 0.5)
     assert sorted(whole.nodes_[whole.view.branches.found.ends[lost], 0].tolist()) == [[4.0, 6.0]]

@@ -1,4 +1,4 @@
-"""Features along one way from the root."""
+"""One lineage, and features along it."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from branchwise.trajectory import Trajectory
 from branchwise.trajectory.checks import choose_features
-from branchwise.trajectory.lineage import standardized, trends_along, way_to
+from branchwise.trajectory.lineage import lineage_to, standardized, trends_along
 
 from .drawn import trajectory
 
@@ -36,41 +36,41 @@ def test_ways_are_the_lineages_and_end_at_their_tips(seed, n_nodes):
     path = trajectory(seed, n_nodes=n_nodes)
     names = path.branch_table_.index
     for tip, branches in path.lineages_.items():
-        way = way_to(path, tip)
-        assert names[way.branches].tolist() == branches
-        assert way.is_shortest
-        assert way.borders[-1] == pytest.approx(path.milestones_.pseudotime[tip])
+        lineage = lineage_to(path, tip)
+        assert names[lineage.branches].tolist() == branches
+        assert lineage.is_shortest
+        assert lineage.borders[-1] == pytest.approx(path.milestones_.pseudotime[tip])
 
 
 def test_the_first_tip_that_is_not_the_root_is_the_default():
     path = fork()
-    assert way_to(path).to == "T2"
-    assert way_to(path.rooted("T2")).to == "T1"
+    assert lineage_to(path).to == "T2"
+    assert lineage_to(path.rooted("T2")).to == "T1"
 
 
 def test_ways_lead_to_forks_and_branches_too():
     path = fork()
-    assert way_to(path, "F1").branches.tolist() == [0]
-    assert way_to(path, "F1-T3").branches.tolist() == way_to(path, "T3").branches.tolist()
+    assert lineage_to(path, "F1").branches.tolist() == [0]
+    assert lineage_to(path, "F1-T3").branches.tolist() == lineage_to(path, "T3").branches.tolist()
 
 
 def test_a_way_around_a_ring_has_its_whole_length():
     path = ring()
-    way = way_to(path)
-    assert way.to == "R1-R1"
-    assert not way.is_shortest
-    assert way.borders.tolist() == pytest.approx([0, path.lengths_.sum()])
+    lineage = lineage_to(path)
+    assert lineage.to == "R1-R1"
+    assert not lineage.is_shortest
+    assert lineage.borders.tolist() == pytest.approx([0, path.lengths_.sum()])
 
 
 def test_unknown_tips_and_the_root_are_told_apart():
     with pytest.raises(ValueError, match=r"to='T9' is no tip; choose one of T2, T3, another"):
-        way_to(fork(), "T9")
+        lineage_to(fork(), "T9")
     with pytest.raises(ValueError, match=r"to='T1' is the root itself; .* T2, T3\."):
-        way_to(fork(), "T1")
+        lineage_to(fork(), "T1")
     with pytest.raises(ValueError, match=r"to=3 is no tip"):
-        way_to(fork(), 3)
+        lineage_to(fork(), 3)
     with pytest.raises(ValueError, match=r"to='T1' is no tip; choose one of R1-R1"):
-        way_to(ring(), "T1")
+        lineage_to(ring(), "T1")
 
 
 def test_features_come_in_the_order_of_their_peaks():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from branchwise.trajectory.summaries import branch_table, wilson_interval
+from branchwise.trajectory.summaries import branch_summaries, wilson_interval
 
 from .trees import forked, path
 
@@ -44,7 +44,7 @@ def test_rates_have_the_interval_of_wilson(level, n, part):
 def test_the_table_is_that_of_loops_over_branches_bins_and_columns():
     placed, start = forked(200)
     data = simulated()
-    table = branch_table(placed, start, FORK, data, n_bins=3, level=0.9)
+    table = branch_summaries(placed, start, FORK, data, n_bins=3, level=0.9)
     keyed = table.set_index(["branch", "bin", "column", "level"]).sort_index()
     assert len(table) == 3 * 4 * (1 + 4 + 2 + 1 + 1)
     for number, name in enumerate(FORK):
@@ -95,7 +95,7 @@ def test_the_table_is_that_of_loops_over_branches_bins_and_columns():
 def test_bins_divide_the_branch_and_its_time():
     placed = path([0.0, 0.24, 0.25, 0.5, 0.99, 1.0], length=8.0)
     data = pd.DataFrame({"x": np.arange(6.0)})
-    table = branch_table(placed, [2.0], ["path"], data, n_bins=4)
+    table = branch_summaries(placed, [2.0], ["path"], data, n_bins=4)
     assert table.bin.tolist() == ["all", "1", "2", "3", "4"]
     assert table.n.tolist() == [6, 2, 1, 1, 2]
     assert table.from_position.tolist() == [0, 0, 0.25, 0.5, 0.75]
@@ -108,7 +108,7 @@ def test_few_samples_have_wide_intervals_and_empty_bins_stay():
     placed, start = forked(3)
     placed = placed._replace(edge=np.array([0, 1, 1]), position=np.array([0.1, 0.1, 0.1]))
     data = pd.DataFrame({"x": [1.0, 2.0, 4.0], "y": [True, True, False]})
-    table = branch_table(placed, start, FORK, data, n_bins=2)
+    table = branch_summaries(placed, start, FORK, data, n_bins=2)
     numbers, rates = (table[table.column == name] for name in "xy")
     one, two = (numbers[(numbers.branch == name) & (numbers.bin == "1")] for name in FORK[:2])
     assert one.n.item() == 1
@@ -124,7 +124,7 @@ def test_few_samples_have_wide_intervals_and_empty_bins_stay():
 
 def test_below_min_samples_there_is_only_the_number():
     placed, start = forked(60)
-    table = branch_table(placed, start, FORK, simulated(60), min_samples=8)
+    table = branch_summaries(placed, start, FORK, simulated(60), min_samples=8)
     few = table.n < 8
     assert 0 < few.sum() < len(table)
     assert table.estimate.isna().equals(few)
@@ -135,7 +135,7 @@ def test_only_the_columns_asked_for_are_summarised():
     placed, start = forked(20)
     data = simulated(20)
     for columns, expected in (("age", ["age"]), (["sex", "age"], ["sex", "age"])):
-        table = branch_table(placed, start, FORK, data, columns)
+        table = branch_summaries(placed, start, FORK, data, columns)
         assert list(table.column.unique()) == expected
 
 
@@ -145,7 +145,7 @@ def test_truth_values_with_gaps_give_the_rate_of_true():
         pd.Series([True, None, False, True]),
         pd.Series([True, None, False, True], dtype="boolean"),
     ):
-        row = branch_table(placed, [0.0], ["path"], pd.DataFrame({"x": values})).iloc[0]
+        row = branch_summaries(placed, [0.0], ["path"], pd.DataFrame({"x": values})).iloc[0]
         assert (row.level, row.n, row.n_missing, row["count"]) == (True, 3, 1, 2)
 
 
@@ -154,7 +154,7 @@ def test_outcomes_written_as_0_and_1_give_the_rate_of_1(kind):
     placed, start = forked(60)
     events = np.where(placed.edge == 1, 0, np.arange(60) % 2)
     written, told = (
-        branch_table(placed, start, FORK, pd.DataFrame({"dead": values}))
+        branch_summaries(placed, start, FORK, pd.DataFrame({"dead": values}))
         for values in (pd.Series(events).astype(kind), events == 1)
     )
     pd.testing.assert_frame_equal(written.drop(columns="level"), told.drop(columns="level"))
@@ -165,13 +165,13 @@ def test_outcomes_written_as_0_and_1_give_the_rate_of_1(kind):
 def test_nullable_numbers_are_numbers():
     placed = path([0.1, 0.2, 0.3])
     data = pd.DataFrame({"x": pd.array([1, None, 4], dtype="Int64")})
-    row = branch_table(placed, [0.0], ["path"], data).iloc[0]
+    row = branch_summaries(placed, [0.0], ["path"], data).iloc[0]
     assert (row.n, row.n_missing, row.estimate) == (2, 1, 2.5)
 
 
 def test_the_table_survives_a_file():
     placed, start = forked(30)
-    table = branch_table(placed, start, FORK, simulated(30))
+    table = branch_summaries(placed, start, FORK, simulated(30))
     text = io.StringIO(table.to_csv(index=False))
     again = pd.read_csv(text, dtype={"bin": str, "count": "Int64"})
     numbers = table.select_dtypes("number").columns
@@ -215,11 +215,11 @@ def test_wrong_arguments_are_named(change, error, message):
     placed, start = forked(10)
     arguments = {"start_time": start, "branch_names": FORK, "data": simulated(10)} | change
     with pytest.raises(error, match=message):
-        branch_table(placed, **arguments)
+        branch_summaries(placed, **arguments)
 
 
 def test_names_of_samples_are_no_levels():
     placed, start = forked(60)
     data = pd.DataFrame({"id": [f"p{k}" for k in range(60)]})
     with pytest.raises(ValueError, match="column 'id' has 60 levels but must have at most 50"):
-        branch_table(placed, start, FORK, data)
+        branch_summaries(placed, start, FORK, data)

@@ -10,8 +10,8 @@ from branchwise.trajectory.trends import (
     MIN_INTERVALS,
     diagonalise,
     hat_values,
+    knots_along,
     penalties,
-    place_knots,
     roughness,
     straight_and_bent,
     tree_trends,
@@ -56,7 +56,7 @@ def slow_penalty(placed, knots):
 
 def slow_trend(placed, y, n_knots, n_points, lam, level):
     """Penalised least squares and its posterior by one dense inverse."""
-    knots = place_knots(placed, n_knots)
+    knots = knots_along(placed, n_knots)
     B = hat_values(knots, placed.edge, placed.position).toarray()
     branch = np.repeat(np.arange(len(placed.edges)), n_points)
     at = hat_values(knots, branch, np.tile(np.linspace(0, 1, n_points), len(placed.edges)))
@@ -96,7 +96,7 @@ def test_without_lam_the_trend_averages_over_penalties_by_their_likelihood():
     placed, start = forked(40)
     rng = np.random.default_rng(2)
     y = np.sin(3 * times(placed, start)) + 0.3 * rng.standard_normal(40)
-    knots = place_knots(placed, 30)
+    knots = knots_along(placed, 30)
     B = hat_values(knots, placed.edge, placed.position)
     smoother = diagonalise(*straight_and_bent(roughness(knots)), B)
     grid = penalties(smoother.gain, 40 - smoother.free.shape[1])
@@ -310,7 +310,7 @@ def test_straight_functions_cost_nothing_and_bends_cost_their_square(seed, n_kno
     edges, lengths = np.array([[0, 1], [1, 2], [1, 3]]), rng.uniform(0.05, 1.0, 3)
     none = np.array([], int), np.array([])
     placed = Placement(4, edges, lengths, *none)
-    knots = place_knots(placed, n_knots)
+    knots = knots_along(placed, n_knots)
     assert (knots.n_intervals >= MIN_INTERVALS).all()
     time = np.zeros(knots.n_knots)
     start = np.array([0.0, lengths[0], lengths[0]])

@@ -8,8 +8,7 @@ from .._typing import Floats, Ints
 from ..data.dask import is_dask
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
 from ..trajectory.core import Trajectory
-from ..trajectory.roots import Root
-from ..trajectory.view import View
+from ..trajectory.view import Root, View
 from .estimators import estimator_from_state, estimator_state
 from .format import Unsound
 

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from .._docs import PICTURES, documented
 from ..trajectory import Trajectory
-from ..trajectory.lineage import WayTrends, trends_along
+from ..trajectory.lineage import LineageTrends, trends_along
 from .coloring import DIVERGING, MISSING, SEQUENTIAL, named_map
 from .points import inches
 from .scene import branch_colors, check_path
@@ -89,7 +89,7 @@ def plot_heatmap(
     n_features = len(found.features)
     ax = new_axes(ax, figsize=(6.5, float(np.clip(1.4 + 0.17 * n_features, 2.4, 10.0))))
     norm, scale = color_scale(found.values, standardize, cmap)
-    end = found.way.borders[-1] or 1.0
+    end = found.lineage.borders[-1] or 1.0
     # A mesh rather than an image, whose pixels each release of matplotlib chooses in its own way.
     borders = np.linspace(0.0, end, found.values.shape[1] + 1)
     values = np.ma.masked_invalid(found.values)
@@ -99,7 +99,7 @@ def plot_heatmap(
     ax.set_ylim(n_features, 0.0)
     draw_strip(ax, path, found, end)
     name_rows(ax, found)
-    ax.set_xlabel("pseudotime" if found.way.is_shortest else "length of the way from the root")
+    ax.set_xlabel("pseudotime" if found.lineage.is_shortest else "length of the way from the root")
     ax.set_xlim(0.0, end)
     label = "trend (z-score)" if standardize else "trend"
     color_bar(ax, norm, scale, label, values=found.values[np.isfinite(found.values)])
@@ -120,14 +120,14 @@ def color_scale(values: Any, standardize: bool, cmap: Any) -> tuple[Any, Any]:
     return norm, scale.with_extremes(bad=MISSING)
 
 
-def draw_strip(ax: Axes, path: Trajectory, found: WayTrends, end: float) -> None:
+def draw_strip(ax: Axes, path: Trajectory, found: LineageTrends, end: float) -> None:
     """The branches above the picture, in their colours, with names where these fit."""
     width, height = inches(ax)
-    colors, names = branch_colors(path, found.way.branches), path.branch_table_.index
+    colors, names = branch_colors(path, found.lineage.branches), path.branch_table_.index
     across = ax.get_xaxis_transform()
     bottom, top = 1 + 0.03 / height, 1 + 0.13 / height
     for k, color in enumerate(colors):
-        left, right = found.way.borders[k : k + 2]
+        left, right = found.lineage.borders[k : k + 2]
         ax.add_patch(
             Rectangle(
                 (left, bottom),
@@ -140,19 +140,19 @@ def draw_strip(ax: Axes, path: Trajectory, found: WayTrends, end: float) -> None
                 clip_on=False,
             )
         )
-    for border in found.way.borders[1:-1]:
+    for border in found.lineage.borders[1:-1]:
         ax.axvline(border, color="white", linewidth=0.8)
-    wide = np.diff(found.way.borders) / end * width
-    named = [k for k, b in enumerate(found.way.branches) if wide[k] > 0.08 * len(names[b])]
+    wide = np.diff(found.lineage.borders) / end * width
+    named = [k for k, b in enumerate(found.lineage.branches) if wide[k] > 0.08 * len(names[b])]
     # An axis of its own, which titles make room for.
     above = ax.secondary_xaxis(top)
-    middle = (found.way.borders[1:] + found.way.borders[:-1])[named] / 2
-    above.set_ticks(middle, list(names[found.way.branches[named]]), fontsize="small")
+    middle = (found.lineage.borders[1:] + found.lineage.borders[:-1])[named] / 2
+    above.set_ticks(middle, list(names[found.lineage.branches[named]]), fontsize="small")
     above.tick_params(length=0, pad=2)
     above.spines[:].set_visible(False)
 
 
-def name_rows(ax: Axes, found: WayTrends) -> None:
+def name_rows(ax: Axes, found: LineageTrends) -> None:
     """The names of the features, of as many as can be read."""
     n_features = len(found.features)
     row_height = 72 * inches(ax)[1] / n_features

@@ -13,7 +13,7 @@ from .._messages import listed
 from .._typing import Floats, Ints
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_features, check_order, choose_features
-from ..trajectory.lineage import way_to
+from ..trajectory.lineage import lineage_to
 from .coloring import Coloring
 from .points import draw_points
 from .scene import branch_coloring, branch_colors, check_path
@@ -121,7 +121,7 @@ def choose_branches(path: Trajectory, branches: Any, to: Any) -> Ints:
     if to is not None and branches is not None:
         raise ValueError("plot_trends takes branches=… or to=…, not both.")
     if to is not None:
-        return way_to(path, to).branches
+        return lineage_to(path, to).branches
     if branches is None:
         return np.arange(len(names))
     wanted = [branches] if isinstance(branches, str) else list(branches)

@@ -10,8 +10,8 @@ from .._messages import listed
 from ..pipeline import Pipeline
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
+from ..trajectory.branches import default_roots
 from ..trajectory.checks import check_points
-from ..trajectory.roots import default_roots
 from .bins import Bins, binned_column, binned_samples, bins_notes, bins_of, bins_state
 from .columns import (
     Column,

@@ -11,7 +11,7 @@ __all__ = ["Trajectory", "learn_trajectory"]
 
 
 def __getattr__(name: str) -> Any:
-    """The way from a table to a trajectory lies in `branchwise.pipeline`, which needs this package."""
+    """`learn_trajectory` is in `branchwise.pipeline`, which needs this package."""
     if name == "learn_trajectory":
         from ..pipeline import learn_trajectory
 

@@ -27,113 +27,10 @@ from .branches import importance
 from .checks import check_order
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import Trajectory
-from .roots import Landmark, Recipe, Root, Step, found_again, landmarks
+from .pruning import least_length
+from .roots import Landmark, Step, Steps, found_again, landmarks
 from .trends import check_level
-from .view import View
-
-
-def bootstrapped(
-    rng: np.random.Generator, model: Any, X: Any, recipe: Recipe, roots: list[Landmark]
-) -> tuple[Trajectory, float, bool]:
-    """A fit to the different ones of rows drawn with replacement, all samples on its graph."""
-    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-    rows = np.unique(rng.integers(n_samples, size=n_samples))
-    seed = int(rng.integers(2**31 - 1))
-    model = clone(model).set_params(random_state=seed)
-    weigh_tree(model, len(rows) / n_samples)
-    model.fit(rows_of(model, X, rows))
-    points = np.asarray(model.transform(rows_of(model, X, np.arange(n_samples), rows)))
-    (_, options), *steps = recipe
-    fitted = Trajectory.from_estimator(model, points=points, **options)
-    part = len(rows) / n_samples
-    return repeated(fitted, steps, rows, roots), part, bool(model.converged_)
-
-
-def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, float, bool]:
-    """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
-    seed = int(rng.integers(2**31 - 1))
-    points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
-    points = points.astype(np.float64) * trajectory.view.scale
-    roots = [Root("node", int(node)) for node in trajectory.roots_]
-    view = trajectory.view
-    again = View.placed(
-        view.geometry.nodes, view.geometry.edges, points, scale=view.scale, roots=tuple(roots)
-    )
-    return trajectory._with(again), 1.0, True
-
-
-def repeated(
-    trajectory: Trajectory,
-    steps: Sequence[Step],
-    rows: Ints,
-    roots: list[Landmark],
-) -> Trajectory:
-    """What the recipe makes of another trajectory of the same samples.
-
-    Parameters
-    ----------
-    trajectory : Trajectory
-        As it comes from an estimator.
-    steps : sequence of (method, arguments)
-        Those of the recipe after the first one, the estimator.
-    rows : array of rows
-        The samples that the estimator was fitted to: they tell the noise.
-    roots : list of Landmark
-        Roots for connected parts that the recipe gives none.
-    """
-    for method, given in steps:
-        if method == "merge":
-            present = trajectory._n_branches
-            trajectory = trajectory.merge(min(given["n_branches"], present))
-        elif method == "prune":
-            trajectory = _pruned(trajectory, rows, **given)
-        elif "near" in given:
-            there = [_found(trajectory, landmark) for landmark in given["near"]]
-            trajectory = trajectory._with(replace(trajectory.view, roots=tuple(there), end=None))
-        else:
-            trajectory = trajectory.rooted(**given)
-    base = trajectory.view.base
-    has_root = base.parts[_nodes(trajectory, trajectory.view.roots)]
-    there = [_found(trajectory, landmark) for landmark in roots]
-    missing = ~np.isin(base.parts[_nodes(trajectory, there)], has_root)
-    there = [root for root, is_missing in zip(there, missing, strict=True) if is_missing]
-    roots_ = (*trajectory.view.roots, *there)
-    return trajectory._with(replace(trajectory.view, roots=roots_, end=None))
-
-
-def _pruned(
-    trajectory: Trajectory,
-    rows: Ints,
-    min_length: float | None,
-    min_samples: int | None,
-    near: list[Landmark] | None = None,
-) -> Trajectory:
-    if near is not None:
-        there = [_found(trajectory, landmark) for landmark in near]
-        tips = [
-            trajectory.view.milestone_names[root.which] for root in there if root.kind == "node"
-        ]
-        return trajectory.prune(min_length, min_samples=min_samples, tips=sorted(set(tips)))
-    if min_length is None and min_samples is None:
-        min_length = trajectory._least_length(rows)
-    return trajectory.prune(min_length, min_samples=min_samples)
-
-
-def _found(trajectory: Trajectory, landmark: Landmark) -> Root:
-    return found_again(
-        landmark,
-        trajectory.view.base,
-        trajectory.view.base_segments,
-        trajectory.view.milestone_names,
-    )
-
-
-def _nodes(trajectory: Trajectory, roots: Sequence[Root]) -> Ints:
-    """A node of the connected part of each root."""
-    base = trajectory.view.base
-    nodes = [k if kind == "node" else base.edges[base.edge[k], 0] for kind, k in roots]
-    return np.array(nodes, dtype=np.intp)
-
+from .view import Root, View
 
 METHODS = ("auto", "bootstrap", "posterior")
 
@@ -193,7 +90,7 @@ class Task(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What one resample has told."""
+    """What was found with one resample."""
 
     converged: bool
     comparison: Comparison
@@ -311,7 +208,7 @@ def support(
     {'T1-F1': 1.0, 'F1-T2': 1.0, 'F1-T3': 1.0}
     """
     model = check_model(trajectory)
-    method = check_method(method, model, trajectory._recipe)
+    method = check_method(method, model, trajectory._steps)
     n_resamples = check_resamples(n_resamples)
     check_level(level)
     n_samples = len(trajectory.names_)
@@ -328,10 +225,9 @@ def support(
         model = without_checkpoint(clone(model)).set_params(verbose=0, callback=None)
         if effective_n_jobs(n_jobs) > 1:
             model.set_params(n_jobs=1)
-        roots = landmarks(
-            trajectory.view.base, trajectory.view.milestone_names, trajectory.view.default_roots
-        )
-        given = {"model": model, "X": X, "recipe": trajectory._recipe, "roots": roots}
+        view = trajectory.view
+        roots = landmarks(view.base, view.milestone_names, view.default_roots)
+        given = {"model": model, "X": X, "steps": trajectory._steps, "roots": roots}
     make = bootstrapped if method == "bootstrap" else drawn
     task = Task(outline(trajectory), check_jaccard(min_jaccard), make, given)
     entropy = check_random_state(random_state).randint(2**31 - 1)
@@ -359,62 +255,6 @@ def support(
         n_failed_=len(errors),
         messages_=tuple(dict.fromkeys(errors)),
         n_unconverged_=sum(not run.converged for run in runs),
-    )
-
-
-def branch_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
-    """The table of the branches."""
-    similarity = np.stack([run.comparison.branches for run in runs])
-    table = found_part(similarity, task.min_jaccard)
-    table.index = trajectory.branch_table_.index
-    return table.assign(n_samples=trajectory.branch_table_.n_samples)
-
-
-def milestone_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
-    """The table of the tips and forks."""
-    similarity = np.stack([run.comparison.milestones for run in runs])
-    table = found_part(similarity, task.min_jaccard)
-    names = task.outline.milestones
-    table.index = import_pandas().Index(names, name="milestone")
-    table["n_samples"] = samples_at_milestones(task.outline)
-    chosen = sorted((name for name in names if name[0] in "TF"), key=importance)
-    table = table.loc[chosen]
-    table.insert(0, "kind", trajectory.milestones_.kind[chosen])
-    return table
-
-
-def found_part(similarity: Floats, min_jaccard: float) -> Any:
-    """Support and mean similarity, for each column, from similarities in the resamples."""
-    found = np.where(np.isnan(similarity), np.nan, similarity > min_jaccard)
-    return import_pandas().DataFrame(
-        {"support": found.mean(axis=0), "similarity": similarity.mean(axis=0)}
-    )
-
-
-def time_spread(trajectory: Trajectory, runs: list[Run], level: float, method: str) -> Any:
-    """The table of the samples."""
-    pandas = import_pandas()
-    times = np.stack([run.pseudotime for run in runs])
-    mean, time = times.mean(axis=0), trajectory.pseudotime_
-    part = np.mean([run.part for run in runs])
-    scale = np.sqrt(part / (1 - part)) if part < 1 else 1.0
-    noise = trajectory.noise_ if method == "bootstrap" else 0.0
-    graph_std = np.full(times.shape[1], np.nan)
-    if len(times) > 1:
-        graph_std = scale * times.std(axis=0, ddof=1)
-    std = np.sqrt(graph_std**2 + noise**2)
-    reach = float(ndtri((1 + level) / 2)) * std
-    return pandas.DataFrame(
-        {
-            "pseudotime": time,
-            "mean": mean,
-            "graph_std": graph_std,
-            "std": std,
-            "lower": np.maximum(time - reach, 0.0),
-            "upper": time + reach,
-            "branch_agreement": np.mean([run.agrees for run in runs], axis=0),
-        },
-        index=pandas.Index(trajectory.names_, name="sample"),
     )
 
 
@@ -471,6 +311,133 @@ def resampled(task: Task, number: int, seed: np.random.SeedSequence) -> tuple[in
     return number, Run(converged, comparison, agrees, again.pseudotime_, n_tips, part)
 
 
+def bootstrapped(
+    rng: np.random.Generator, model: Any, X: Any, steps: Steps, roots: list[Landmark]
+) -> tuple[Trajectory, float, bool]:
+    """A fit to the different ones of rows drawn with replacement, all samples on its graph."""
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    rows = np.unique(rng.integers(n_samples, size=n_samples))
+    seed = int(rng.integers(2**31 - 1))
+    model = clone(model).set_params(random_state=seed)
+    weigh_tree(model, len(rows) / n_samples)
+    model.fit(rows_of(model, X, rows))
+    points = np.asarray(model.transform(rows_of(model, X, np.arange(n_samples), rows)))
+    (_, options), *later = steps
+    fitted = Trajectory.from_estimator(model, points=points, **options)
+    part = len(rows) / n_samples
+    return repeated(fitted, later, rows, roots), part, bool(model.converged_)
+
+
+def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, float, bool]:
+    """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
+    seed = int(rng.integers(2**31 - 1))
+    points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
+    points = points.astype(np.float64) * trajectory.view.scale
+    roots = [Root("node", int(node)) for node in trajectory.roots_]
+    view = trajectory.view
+    again = View.placed(
+        view.geometry.nodes, view.geometry.edges, points, scale=view.scale, roots=tuple(roots)
+    )
+    return trajectory._with(again), 1.0, True
+
+
+def repeated(
+    trajectory: Trajectory,
+    steps: Sequence[Step],
+    rows: Ints,
+    roots: list[Landmark],
+) -> Trajectory:
+    """What the same steps make of another trajectory of the same samples.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        As it comes from an estimator.
+    steps : sequence of (method, arguments)
+        Those after the first one, the estimator.
+    rows : array of rows
+        The samples that the estimator was fitted to: they tell the noise.
+    roots : list of Landmark
+        Roots for connected parts that the steps give none.
+    """
+    for method, given in steps:
+        if method == "merge":
+            present = len(trajectory.view.branches.names)
+            trajectory = trajectory.merge(min(given["n_branches"], present))
+        elif method == "prune":
+            trajectory = _pruned(trajectory, rows, **given)
+        elif "near" in given:
+            there = [_found(trajectory, landmark) for landmark in given["near"]]
+            trajectory = trajectory._with(replace(trajectory.view, roots=tuple(there), end=None))
+        else:
+            trajectory = trajectory.rooted(**given)
+    base = trajectory.view.base
+    has_root = base.parts[_nodes(trajectory, trajectory.view.roots)]
+    there = [_found(trajectory, landmark) for landmark in roots]
+    missing = ~np.isin(base.parts[_nodes(trajectory, there)], has_root)
+    there = [root for root, is_missing in zip(there, missing, strict=True) if is_missing]
+    view = replace(trajectory.view, roots=(*trajectory.view.roots, *there), end=None)
+    return trajectory._with(view)
+
+
+def _pruned(
+    trajectory: Trajectory,
+    rows: Ints,
+    min_length: float | None,
+    min_samples: int | None,
+    near: list[Landmark] | None = None,
+) -> Trajectory:
+    if near is not None:
+        there = [_found(trajectory, landmark) for landmark in near]
+        names = trajectory.view.milestone_names
+        tips = [names[root.which] for root in there if root.kind == "node"]
+        return trajectory.prune(min_length, min_samples=min_samples, tips=sorted(set(tips)))
+    if min_length is None and min_samples is None:
+        min_length = least_length(trajectory.view, rows)
+    return trajectory.prune(min_length, min_samples=min_samples)
+
+
+def _found(trajectory: Trajectory, landmark: Landmark) -> Root:
+    view = trajectory.view
+    return found_again(landmark, view.base, view.base_segments, view.milestone_names)
+
+
+def _nodes(trajectory: Trajectory, roots: Sequence[Root]) -> Ints:
+    """A node of the connected part of each root."""
+    base = trajectory.view.base
+    nodes = [k if kind == "node" else base.edges[base.edge[k], 0] for kind, k in roots]
+    return np.array(nodes, dtype=np.intp)
+
+
+def branch_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
+    """The table of the branches."""
+    similarity = np.stack([run.comparison.branches for run in runs])
+    table = found_part(similarity, task.min_jaccard)
+    table.index = trajectory.branch_table_.index
+    return table.assign(n_samples=trajectory.branch_table_.n_samples)
+
+
+def milestone_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
+    """The table of the tips and forks."""
+    similarity = np.stack([run.comparison.milestones for run in runs])
+    table = found_part(similarity, task.min_jaccard)
+    names = task.outline.milestones
+    table.index = import_pandas().Index(names, name="milestone")
+    table["n_samples"] = samples_at_milestones(task.outline)
+    chosen = sorted((name for name in names if name[0] in "TF"), key=importance)
+    table = table.loc[chosen]
+    table.insert(0, "kind", trajectory.milestones_.kind[chosen])
+    return table
+
+
+def found_part(similarity: Floats, min_jaccard: float) -> Any:
+    """Support and mean similarity, for each column, from similarities in the resamples."""
+    found = np.where(np.isnan(similarity), np.nan, similarity > min_jaccard)
+    return import_pandas().DataFrame(
+        {"support": found.mean(axis=0), "similarity": similarity.mean(axis=0)}
+    )
+
+
 def samples_at_milestones(one: Outline) -> Ints:
     """Samples on the branch of each tip, and in the smallest part of each fork; else 0."""
     size = np.bincount(one.branch, minlength=len(one.ends))
@@ -483,6 +450,33 @@ def samples_at_milestones(one: Outline) -> Ints:
         elif name.startswith("F"):
             result[milestone] = in_part[parts.fork == milestone].min()
     return result
+
+
+def time_spread(trajectory: Trajectory, runs: list[Run], level: float, method: str) -> Any:
+    """The table of the samples."""
+    pandas = import_pandas()
+    times = np.stack([run.pseudotime for run in runs])
+    mean, time = times.mean(axis=0), trajectory.pseudotime_
+    part = np.mean([run.part for run in runs])
+    scale = np.sqrt(part / (1 - part)) if part < 1 else 1.0
+    noise = trajectory.noise_ if method == "bootstrap" else 0.0
+    graph_std = np.full(times.shape[1], np.nan)
+    if len(times) > 1:
+        graph_std = scale * times.std(axis=0, ddof=1)
+    std = np.sqrt(graph_std**2 + noise**2)
+    reach = float(ndtri((1 + level) / 2)) * std
+    return pandas.DataFrame(
+        {
+            "pseudotime": time,
+            "mean": mean,
+            "graph_std": graph_std,
+            "std": std,
+            "lower": np.maximum(time - reach, 0.0),
+            "upper": time + reach,
+            "branch_agreement": np.mean([run.agrees for run in runs], axis=0),
+        },
+        index=pandas.Index(trajectory.names_, name="sample"),
+    )
 
 
 def check_model(trajectory: Trajectory) -> Any:
@@ -499,7 +493,7 @@ def check_model(trajectory: Trajectory) -> Any:
             "make it without points=…, of the samples of the fit."
         )
     # One from a file, also if it was pruned or rooted since.
-    if [call for call, _ in trajectory._recipe[:1]] != ["from_estimator"]:
+    if [call for call, _ in trajectory._steps[:1]] != ["from_estimator"]:
         raise ValueError(
             "A trajectory from a file does not remember how it was pruned and rooted; call support "
             "before it is saved."
@@ -507,7 +501,7 @@ def check_model(trajectory: Trajectory) -> Any:
     return trajectory.estimator_
 
 
-def check_method(method: Any, model: Any, recipe: Recipe) -> str:
+def check_method(method: Any, model: Any, steps: Steps) -> str:
     """How to resample."""
     if method not in METHODS:
         raise ValueError(
@@ -525,7 +519,7 @@ def check_method(method: Any, model: Any, recipe: Recipe) -> str:
                 "posterior mean is zero without; choose 'bootstrap'."
             )
         return "posterior"
-    for structure in (getattr(model, "structure", None), recipe[0][1]["structure"]):
+    for structure in (getattr(model, "structure", None), steps[0][1]["structure"]):
         is_fixed = structure is not None and isinstance(as_structure(structure), FixedGraph)
         if is_fixed and getattr(model, "init", None) is None:
             raise ValueError(

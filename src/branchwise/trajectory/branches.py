@@ -1,4 +1,4 @@
-"""The branches of a rooted graph: named, and all running away from the root."""
+"""Tips, forks and branches of a graph: their names, their order, and the twigs."""
 
 import heapq
 from collections import Counter
@@ -20,6 +20,7 @@ from ..graph.placement import (
     rearranged,
     segments,
 )
+from .geometry import Geometry
 
 
 class Branches(NamedTuple):
@@ -30,8 +31,17 @@ class Branches(NamedTuple):
     found: Segments  # the nodes of the milestones, and the edges of the branches
     placed: Placement  # the samples on the graph of milestones
     start_time: Floats  # (n_branches,): pseudotime at the start
-    end_time: Floats  # (n_branches,): at the end, by the shortest way there
+    end_time: Floats  # (n_branches,): at the end, by the shortest path
     parents: list[str]  # the branch that leads to the start of each; empty at a root
+
+
+class Twigs(NamedTuple):
+    """The twigs of a graph, in the order in which they are cut off."""
+
+    tips: Ints  # the node at the end of each
+    forks: Ints  # the node that each was cut from
+    sizes: Floats  # the weight of each when it was cut
+    owner: Ints  # (n_edges,): the twig that each edge was cut off with; −1 for what is left
 
 
 def outward_branches(
@@ -92,7 +102,7 @@ def outward_branches(
 
 
 def came_from(found: Segments, roots: Ints) -> Ints:
-    """The milestone before each milestone on the way from the nearest root, by node; else −1.
+    """The milestone before each milestone on the path from the nearest root, by node; else −1.
 
     Examples
     --------
@@ -147,10 +157,35 @@ def leading_branches(found: Segments, before: Ints) -> dict[int, int]:
 
 
 def _steps(before: Ints, roots: Ints) -> Floats:
-    """How many milestones come before each on its way from the roots."""
+    """How many milestones come before each on its path from the roots."""
     reached = np.flatnonzero(before >= 0)
-    ways = adjacency(np.column_stack([before[reached], reached]), len(before))
-    return dijkstra(ways, directed=False, unweighted=True, indices=roots, min_only=True)
+    paths = adjacency(np.column_stack([before[reached], reached]), len(before))
+    return dijkstra(paths, directed=False, unweighted=True, indices=roots, min_only=True)
+
+
+def lineages(found: Branches) -> dict[str, list[str]]:
+    """The branches that lead to each tip from its root, in order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory import Trajectory
+    >>> from branchwise.trajectory.branches import lineages
+    >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
+    >>> lineages(Trajectory([[0, 1], [1, 2], [1, 3]], nodes).view.branches)
+    {'T2': ['T1-F1', 'F1-T2'], 'T3': ['T1-F1', 'F1-T3']}
+    """
+    names = found.names.tolist()
+    parent = dict(zip(names, found.parents, strict=True))
+    ends = [found.milestones[k] for k in found.placed.edges[:, 1]]
+    result = {}
+    for end, branch in sorted(zip(ends, names, strict=True), key=lambda x: importance(x[0])):
+        if end.startswith("T"):
+            path = [branch]
+            while parent[path[0]]:
+                path.insert(0, parent[path[0]])
+            result[end] = path
+    return result
 
 
 def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:
@@ -170,6 +205,68 @@ def shares(edges: Ints, found: Segments, n_nodes: int) -> Sparse:
     part = 1 / degrees(edges, n_nodes)[node]
     shape = (n_nodes, len(found.ends))
     return sparse.coo_array((part, (node, branch)), shape=shape).tocsr()
+
+
+def name_milestones(geometry: Geometry) -> dict[int, str]:
+    """Tips T1, T2, … and forks F1, F2, … of a graph, by node, the most important first.
+
+    The first two tips of a tree are the ends of its longest path, T1 being the one whose
+    coordinates come first in the order of a dictionary. The other tips follow by the length of the
+    twig that would be cut off with them (`rank_twigs`), the longest first; a fork follows
+    by the first tip, T3 or later, that branches off there. Forks of cycles, which are forks
+    without any twig, come first. So pruning the last tips leaves the names of the others as they
+    were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory.branches import name_milestones
+    >>> from branchwise.trajectory.geometry import place
+    >>> nodes = np.array([[3.0, 0.0], [3.0, 1.0], [0.0, 0.0], [5.0, 0.0]])
+    >>> name_milestones(place(nodes, np.array([[0, 1], [0, 2], [0, 3]]), nodes))
+    {2: 'T1', 3: 'T2', 1: 'T3', 0: 'F1'}
+    """
+    edges, lengths, n_nodes = geometry.edges, geometry.lengths, len(geometry.nodes)
+    twigs = rank_twigs(edges, lengths, n_nodes)
+    degree, parts = degrees(edges, n_nodes), geometry.parts
+    left = np.bincount(parts[edges[:, 0]], weights=np.where(twigs.owner < 0, lengths, 0.0))
+    tips = np.setdiff1d(np.flatnonzero(degree == 1), twigs.tips)
+    tips = tips[np.lexsort((*_in_reading_order(geometry.nodes[tips]), -left[parts[tips]]))]
+    forks = np.flatnonzero(degrees(edges[twigs.owner < 0], n_nodes) > 2)
+    forks = forks[np.lexsort(_in_reading_order(geometry.nodes[forks]))]
+    # A fork is as important as the last twig that is cut from it.
+    cut, first = np.unique(twigs.forks[::-1], return_index=True)
+    cut = cut[np.argsort(first)]
+    forks = np.concatenate([forks, cut[~np.isin(cut, forks)]])
+    tips = np.concatenate([tips, twigs.tips[::-1]])
+    names = {int(node): f"T{k}" for k, node in enumerate(tips, 1)}
+    return names | {int(node): f"F{k}" for k, node in enumerate(forks, 1)}
+
+
+def default_roots(geometry: Geometry, names: dict[int, str]) -> Ints:
+    """For each connected part its first tip or, on a ring, the node that comes first in reading.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory.branches import default_roots, name_milestones
+    >>> from branchwise.trajectory.geometry import place
+    >>> path = place(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1], [1, 2]]), np.zeros((1, 1)))
+    >>> default_roots(path, name_milestones(path))
+    array([0])
+    """
+    parts = geometry.parts
+    first = np.full(len(parts), len(parts))
+    for rank, (node, name) in enumerate(names.items()):
+        if name.startswith("T"):
+            first[node] = rank
+    order = np.lexsort((*_in_reading_order(geometry.nodes), first, parts))
+    return order[np.unique(parts[order], return_index=True)[1]]
+
+
+def _in_reading_order(points: Floats) -> list[Floats]:
+    """Keys for np.lexsort: the first column counts most."""
+    return list(points.T[::-1])
 
 
 def importance(name: str) -> tuple[int, int]:
@@ -199,15 +296,6 @@ def distinct(names: list[str]) -> list[str]:
         seen[name] += 1
         result.append(name if count[name] == 1 else f"{name}.{seen[name]}")
     return result
-
-
-class Twigs(NamedTuple):
-    """The twigs of a graph, in the order in which they are cut off."""
-
-    tips: Ints  # the node at the end of each
-    forks: Ints  # the node that each was cut from
-    sizes: Floats  # the weight of each when it was cut
-    owner: Ints  # (n_edges,): the twig that each edge was cut off with; −1 for what is left
 
 
 def rank_twigs(edges: Ints, weights: Floats, n_nodes: int, keep: Any = ()) -> Twigs:

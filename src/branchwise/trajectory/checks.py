@@ -287,12 +287,12 @@ def choose_features(
     for name in chosen:
         if not isinstance(name, Hashable) or name not in column:
             alike = get_close_matches(str(name), map(str, names), cutoff=0.5)
-            told = (
+            hint = (
                 f"did you mean {listed(map(repr, alike))}?"
                 if alike
                 else f"there are {listed(map(repr, names))}."
             )
-            raise ValueError(f"{parameter} names {name!r}, which is no feature; {told}")
+            raise ValueError(f"{parameter} names {name!r}, which is no feature; {hint}")
     if not chosen:
         raise ValueError(f"{parameter} is empty; name at least one, or leave {parameter} out.")
     return [column[name] for name in dict.fromkeys(chosen)]

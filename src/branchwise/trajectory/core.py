@@ -1,6 +1,5 @@
-"""A learned graph with a root, and the samples' places on it."""
+"""`Trajectory`: a learned graph with a root, and the samples on it."""
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -8,52 +7,49 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import import_pandas
-from .._typing import Floats, Ints
+from .._typing import Floats
 from ..data.checks import check_pairs
-from ..graph.placement import (
-    degrees,
-    distances_between,
-    distances_from,
-    on_segments,
-    to_points,
-)
+from ..graph.placement import distances_between
 from ..model_selection import check_learner
-from ._repr import ShownMixin
-from .along import FeaturesMixin
-from .branches import importance
+from .branches import lineages
 from .checks import (
     check_geometry,
     check_n_jobs,
-    check_order,
     check_points,
     check_positions,
     check_sigma,
     sample_rows,
 )
 from .export import ExportMixin
+from .features import FeaturesMixin
 from .geometry import graph_of_model
-from .pruning import PruningMixin
-from .roots import Recipe, Root, Step, landmarks, node_numbers, richness
+from .pruning import merged, noise, pruned
+from .roots import Step, Steps, progress, rerooted
+from .tables import (
+    branch_table,
+    html_table,
+    main_facts,
+    milestone_table,
+    placed_table,
+    sample_table,
+    scaled,
+)
 from .view import View
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from .bootstrap import Support
 
-# Of samples with a label, and of places equally rich in it, so many are compared.
-MOST_COMPARED = 200
 
-# Twigs and ways between forks that are shorter than this many times the noise are not believed.
-NOISE_LENGTHS = 2.0
-
-
-class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
+class Trajectory(FeaturesMixin, ExportMixin):
     """Samples on a graph: where they lie on it, in which order, on which branch.
 
     Every sample is moved to the nearest place on an edge of the graph. From the root, time runs
     along the edges: the pseudotime of a sample is the length of the shortest path from the root to
     its place. Branches are the segments between tips, forks and roots. An object never changes:
     `rooted`, `prune` and `merge` return new ones. A new trajectory has the root that `rooted` takes
-    when it is told nothing.
+    without arguments.
 
     Parameters
     ----------
@@ -93,8 +89,8 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
     pseudotime_scaled_ : array of shape (n_samples,)
         The same as a part of the latest sample's, from 0 to 1.
     progress_ : array of shape (n_samples,)
-        With an ``end`` given to `rooted`: the part of the way from the root to the end at which
-        the path to the sample leaves that way, ½ + (d(root, x) − d(x, end))/(2·d(root, end)).
+        With an ``end`` given to `rooted`: the part of the path from the root to the end at which
+        the path to the sample leaves it, ½ + (d(root, x) − d(x, end))/(2·d(root, end)).
     branches_ : array of shape (n_samples,)
         The name of each sample's branch: its two milestones, the one nearer to the root first.
     branch_time_, branch_position_ : array of shape (n_samples,)
@@ -146,7 +142,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         positions, edges = check_geometry(tree, nodes)
         samples, labels = check_points(points, positions, names)
         width, n_threads = check_sigma(sigma), check_n_jobs(n_jobs)
-        self._show(View.placed(positions, edges, samples, n_threads, sigma=width), labels)
+        self._set(View.placed(positions, edges, samples, n_threads, sigma=width), labels)
 
     @classmethod
     def from_view(cls, view: View, *, names: Any = None, estimator: Any = None) -> Self:
@@ -175,7 +171,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         ['a', 'b']
         """
         self = cls.__new__(cls)
-        self._show(view, np.arange(len(view.points)) if names is None else names, estimator)
+        self._set(view, np.arange(len(view.points)) if names is None else names, estimator)
         return self
 
     @classmethod
@@ -197,7 +193,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             Samples in the learned space; None: ``embedding_``, the samples that the model was
             fitted to.
         structure : str, matrix, object or None, default=None
-            For SPL, whose graph is no tree: None spans its skeleton by the shortest edges of
+            For SPL, whose graph is not a tree: None spans its skeleton by the shortest edges of
             ``graph_``, which cuts rings open. Otherwise such a structure, for instance "ring" or
             "graph", is fitted to the skeleton (see `DRTree`).
         names : sequence of length n_samples or None, default=None
@@ -236,25 +232,78 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             nodes * scale, edges, samples * scale, n_threads, scale=scale, sigma=sigma
         )
         self = cls.__new__(cls)
-        self._show(view, labels, model, (("from_estimator", {"structure": structure}),))
+        self._set(view, labels, model, (("from_estimator", {"structure": structure}),))
         return self
 
-    def _show(self, view: View, names: Any, estimator: Any = None, recipe: Recipe = ()) -> None:
+    def _set(self, view: View, names: Any, estimator: Any = None, steps: Steps = ()) -> None:
         """Set all attributes."""
         geometry = view.geometry
-        self.view, self.names_, self.estimator_, self._recipe = view, names, estimator, recipe
+        self.view, self.names_, self.estimator_, self._steps = view, names, estimator, steps
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
         self.placement_, self.lengths_ = view.placement, view.placement.lengths
         self.roots_ = view.all_roots
-        self.pseudotime_ = to_points(view.placement, view.node_time)
+        self.pseudotime_ = view.pseudotime
 
     def _with(self, view: View, *steps: Step) -> Self:
         """The same samples with another graph or root, and how that was done."""
         new = type(self).__new__(type(self))
-        new._show(view, self.names_, self.estimator_, (*self._recipe, *steps))
+        new._set(view, self.names_, self.estimator_, (*self._steps, *steps))
         return new
 
-    # Roots
+    # Attributes that are computed when they are asked for
+
+    @property
+    def branches_(self) -> Any:
+        """The name of each sample's branch."""
+        return self.view.branches.names[self.view.branches.placed.edge]
+
+    @property
+    def branch_position_(self) -> Floats:
+        """The part of the branch that lies behind each sample."""
+        return self.view.branches.placed.position
+
+    @property
+    def branch_time_(self) -> Floats:
+        """The length of the branch that lies behind each sample."""
+        placed = self.view.branches.placed
+        return placed.position * placed.lengths[placed.edge]
+
+    @property
+    def pseudotime_scaled_(self) -> Floats:
+        """Pseudotime as a part of the latest sample's."""
+        return scaled(self.pseudotime_, self.pseudotime_.max())
+
+    @property
+    def progress_(self) -> Floats:
+        """The part of the path from the root to the end at which each sample's path leaves it."""
+        return progress(self.view)
+
+    @property
+    def noise_(self) -> float:
+        """Spread of the samples in each direction across the graph."""
+        return noise(self.view)
+
+    @cached_property
+    def milestones_(self) -> "DataFrame":
+        """Tips, forks and roots, by name."""
+        return milestone_table(self.view)
+
+    @cached_property
+    def branch_table_(self) -> "DataFrame":
+        """The branches, from the root outwards."""
+        return branch_table(self.view)
+
+    @cached_property
+    def samples_(self) -> "DataFrame":
+        """One row per sample."""
+        return sample_table(self.view, self.names_)
+
+    @property
+    def lineages_(self) -> dict[str, list[str]]:
+        """The branches that lead to each tip from its root."""
+        return lineages(self.view.branches)
+
+    # Another root, fewer branches
 
     def rooted(
         self,
@@ -288,7 +337,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             Where to look: at the tips, each with the samples that are nearer to it than to the
             other end of their branch, or at all nodes, each with the samples nearest to it.
         end : int or str, optional
-            Where the way ends, as a node or milestone: see ``progress_``.
+            Where progress ends, as a node or milestone: see ``progress_``.
 
         Returns
         -------
@@ -308,212 +357,83 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         >>> path.rooted(node=1, end=3).progress_
         array([0. , 0. , 0.5, 1. , 1. ])
         """
-        if sum(given is not None for given in (node, sample, labels)) > 1:
-            raise ValueError(
-                "rooted takes one of node=…, sample=…, or labels=… with value=…, not several."
-            )
-        if (labels is None) != (value is None):
-            raise ValueError(
-                "labels and value go together; pass a label for each sample as labels=…, and the "
-                "label to start at as value=…."
-            )
-        if at not in {"tip", "node"}:
-            raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
-        n_nodes, names = len(self.view.base.nodes), self.view.milestone_names
-        roots: list[Root] = []
-        asked: dict[str, Any] = {}
-        if node is not None:
-            numbers = node_numbers(node, names, n_nodes, "node")
-            roots = [Root("node", k) for k in numbers]
-            asked = {"near": landmarks(self.view.base, names, numbers)}
-        elif sample is not None:
-            rows = np.atleast_1d(sample_rows(sample, self.names_, "sample"))
-            if not len(rows):
-                raise ValueError("sample is empty; name at least one, or leave sample out.")
-            roots = [Root("sample", int(row)) for row in rows]
-            asked = {"sample": rows}
-        elif labels is not None:
-            check_order(labels, self.names_, "labels")
-            roots = [Root("node", k) for k in self._richest_nodes(labels, value, at)]
-            asked = {"labels": labels, "value": value, "at": at}
-        view = replace(self.view, roots=tuple(roots), end=None)
-        if end is None:
-            return self._with(view, ("rooted", asked))
-        ends = node_numbers(end, names, n_nodes, "end")
-        if len(ends) > 1:
-            raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
-        view = replace(view, end=ends[0])
-        if roots and view.node_root[ends[0]] not in view.chosen_roots:
-            raise ValueError(
-                f"end={end!r} is not connected with the root; choose both in one part of the graph "
-                "(see milestones_)."
-            )
-        if view.node_time[ends[0]] == 0:
-            raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
+        options = {"node": node, "sample": sample, "labels": labels, "value": value}
+        view, asked = rerooted(self.view, self.names_, **options, at=at, end=end)
         return self._with(view, ("rooted", asked))
 
-    def _richest_nodes(self, labels: Any, value: Any, at: str) -> list[int]:
-        """One in each connected part that has the label at a place to look at."""
-        base = self.view.base
-        if at == "node":
-            candidates = np.arange(len(base.nodes))
-            groups = np.asarray(
-                base.edges[base.edge, (base.position > 0.5).astype(int)], dtype=np.intp
-            )
-        else:
-            placed = on_segments(base.placement, self.view.base_segments)
-            nearest = placed.edges[placed.edge, (placed.position > 0.5).astype(int)]
-            candidates = np.array(
-                [k for k, name in self.view.milestone_names.items() if name[0] == "T"], int
-            )
-            number = np.full(len(base.nodes), -1)
-            number[candidates] = np.arange(len(candidates))
-            groups = number[self.view.base_segments.milestones[nearest]]
-        scores, has_it = richness(labels, value, at, groups, len(candidates))
-        part_of_row = base.parts[base.edges[base.edge, 0]]
-        found = []
-        for part in np.unique(base.parts[candidates[scores > 0]]):
-            within = np.where(base.parts[candidates] == part, scores, -1.0)
-            best = thinned(candidates[within == within.max()])
-            if len(best) > 1:
-                rows = thinned(np.flatnonzero(has_it & (part_of_row == part)))
-                graph = base.placement
-                mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
-                best = best[[int(np.argmin(mean))]]
-            found.append(int(best[0]))
-        return found
+    def prune(
+        self,
+        min_length: float | None = None,
+        *,
+        min_samples: int | None = None,
+        tips: Any = None,
+    ) -> Self:
+        """Remove what cannot be told from noise: short twigs, and forks that are almost one.
 
-    # Branches
+        Twigs go one after another, the least first, and what is left of a fork with one twig
+        less becomes one branch (`rank_twigs`). Then the two nearest forks become one, in the
+        middle between them, and again, until no twig and no branch between two forks is too short.
+        Samples move to the nearest place on what is left. Of each tree at least a path stays, and
+        a tip that was asked for as a root stays.
 
-    @property
-    def branches_(self) -> Any:
-        """The name of each sample's branch."""
-        return self.view.branches.names[self.view.branches.placed.edge]
+        Parameters
+        ----------
+        min_length : float or None, default=None
+            Least length of a twig, and of a branch between two forks, in units of the data. None,
+            if ``min_samples`` and ``tips`` are None too: twice ``noise_``. A twig no longer
+            than the samples scatter around the graph is what noise looks like. The samples of
+            SPL and DRTree are the nodes of the graph and do not scatter: give a length or
+            a number of samples, or call `merge`.
+        min_samples : int or None, default=None
+            Least number of samples on a twig.
+        tips : str or sequence of str, optional
+            Names of tips to cut off, whatever their length.
 
-    @property
-    def branch_position_(self) -> Floats:
-        """The part of the branch that lies behind each sample."""
-        return self.view.branches.placed.position
+        Returns
+        -------
+        trajectory : Trajectory
 
-    @property
-    def branch_time_(self) -> Floats:
-        """The length of the branch that lies behind each sample."""
-        placed = self.view.branches.placed
-        return placed.position * placed.lengths[placed.edge]
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from branchwise.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [5.0, 0.0], [9.0, 0.0], [5.0, 0.5]])
+        >>> fork = Trajectory([[0, 1], [1, 2], [1, 3]], nodes)
+        >>> fork.prune(min_length=1.0).branches_.tolist()
+        ['T1-T2', 'T1-T2', 'T1-T2', 'T1-T2']
+        """
+        view, asked = pruned(self.view, min_length, min_samples, tips)
+        return self._with(view, ("prune", asked))
 
-    @property
-    def pseudotime_scaled_(self) -> Floats:
-        """Pseudotime as a part of the latest sample's."""
-        latest = self.pseudotime_.max()
-        return self.pseudotime_ / latest if latest > 0 else self.pseudotime_.copy()
+    def merge(self, n_branches: int) -> Self:
+        """Reduce the trajectory to a given number of branches.
 
-    @property
-    def progress_(self) -> Floats:
-        """The part of the way from the root to the end at which each sample's path leaves it."""
-        if self.view.end is None:
-            raise AttributeError(
-                "progress_ needs an end; call rooted(..., end=...) with a node or milestone."
-            )
-        start = self.view.node_root[self.view.end]
-        from_start = to_points(self.placement_, distances_from(self.placement_, [start])[0])
-        node_rest = distances_from(self.placement_, [self.view.end])[0]
-        rest, whole = to_points(self.placement_, node_rest), node_rest[start]
-        if whole == 0:
-            raise AttributeError(
-                "progress_ needs an end apart from the root, but they have become one; call "
-                "rooted(..., end=...) again."
-            )
-        with np.errstate(invalid="ignore"):  # ∞ − ∞ on other parts: no such way leads there
-            return np.clip(0.5 + (from_start - rest) / (2 * whole), 0.0, 1.0)
+        The shortest twigs are cut off, as in `prune`, until that number is reached. A fork of three
+        that loses a twig makes two branches less; if only one is to go, the two nearest forks
+        become one, in the middle between them.
 
-    @property
-    def noise_(self) -> float:
-        """Spread of the samples in each direction across the graph."""
-        return self._noise_of(slice(None))
+        Parameters
+        ----------
+        n_branches : int
 
-    def _noise_of(self, rows: Any) -> float:
-        across = max(self.view.base.nodes.shape[1] - 1, 1)
-        return float(np.sqrt(np.mean(self.distance_[rows] ** 2) / across))
+        Returns
+        -------
+        trajectory : Trajectory
 
-    def _least_length(self, rows: Any) -> float:
-        """Of a branch that is believed, by the noise of some samples; more than none at all."""
-        return max(NOISE_LENGTHS * self._noise_of(rows), np.finfo(float).tiny)
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from branchwise.trajectory import Trajectory
+        >>> nodes = np.array([[0.0, 0.0], [2.0, 0], [3.0, 0], [6.0, 1], [7.0, -1], [2.0, 4]])
+        >>> tree = Trajectory([[0, 1], [1, 2], [2, 3], [2, 4], [1, 5]], nodes)
+        >>> [len(tree.merge(n).branch_table_) for n in (5, 4, 3, 1)]
+        [5, 4, 3, 1]
+        """
+        return self._with(merged(self.view, n_branches), ("merge", {"n_branches": n_branches}))
 
-    @cached_property
-    def milestones_(self) -> Any:
-        """Tips, forks and roots, by name."""
-        pandas = import_pandas()
-        found = self.view.branches
-        node, names = found.found.milestones, found.milestones
-        table = pandas.DataFrame(
-            {
-                "node": node,
-                "kind": [{"T": "tip", "F": "fork", "R": "root"}[name[0]] for name in names],
-                "is_root": np.isin(node, self.roots_),
-                "n_branches": degrees(found.placed.edges, len(node)),
-                "pseudotime": self.view.node_time[node],
-                "part": self.view.parts[node],
-            },
-            index=pandas.Index(names, name="milestone"),
-        )
-        return table.loc[sorted(names, key=importance)]
+    # New samples, and distances
 
-    @cached_property
-    def branch_table_(self) -> Any:
-        """The branches, from the root outwards."""
-        pandas = import_pandas()
-        found = self.view.branches
-        ends, names = found.found.ends, np.array(found.milestones)[found.placed.edges]
-        return pandas.DataFrame(
-            {
-                "start": names[:, 0],
-                "end": names[:, 1],
-                "length": found.found.lengths,
-                "start_time": found.start_time,
-                "end_time": found.end_time,
-                "parent": found.parents,
-                "n_samples": np.bincount(found.placed.edge, minlength=len(names)),
-                "part": self.view.parts[ends[:, 0]],
-            },
-            index=pandas.Index(found.names, name="branch"),
-        )
-
-    @cached_property
-    def samples_(self) -> Any:
-        """One row per sample."""
-        pandas = import_pandas()
-        return pandas.DataFrame(
-            {
-                "branch": self.branches_,
-                "branch_position": self.branch_position_,
-                "branch_time": self.branch_time_,
-                "pseudotime": self.pseudotime_,
-                "pseudotime_scaled": self.pseudotime_scaled_,
-                "distance": self.distance_,
-                "part": self.view.parts[self.edges_[self.placement_.edge, 0]],
-            },
-            index=pandas.Index(self.names_, name="sample"),
-        )
-
-    @property
-    def lineages_(self) -> dict[str, list[str]]:
-        """The branches that lead to each tip from its root."""
-        found = self.view.branches
-        names = found.names.tolist()
-        parent = dict(zip(names, found.parents, strict=True))
-        ends = [found.milestones[k] for k in found.placed.edges[:, 1]]
-        lineages = {}
-        for end, branch in sorted(zip(ends, names, strict=True), key=lambda x: importance(x[0])):
-            if end.startswith("T"):
-                path = [branch]
-                while parent[path[0]]:
-                    path.insert(0, parent[path[0]])
-                lineages[end] = path
-        return lineages
-
-    # Places and distances
-
-    def project(self, new_embedding: Any) -> Any:
+    def project(self, new_embedding: Any) -> "DataFrame":
         """Place points, of new samples for instance, on the graph.
 
         Parameters
@@ -539,28 +459,9 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
            edge  position  distance  pseudotime
         0     0      0.25       3.0         1.0
         """
-        pandas = import_pandas()
-        points, index = self._new_points(new_embedding)
-        placed = self.view.place(points)
-        placement, edge = placed.placement, placed.edge
-        on_branch = on_segments(placement, self.view.branches.found)
-        time, latest = to_points(placement, self.view.node_time), self.pseudotime_.max()
-        return pandas.DataFrame(
-            {
-                "edge": edge,
-                "source": self.edges_[edge, 0],
-                "target": self.edges_[edge, 1],
-                "position": placed.position,
-                "distance": placed.distance,
-                "branch": self.view.branches.names[on_branch.edge],
-                "branch_position": on_branch.position,
-                "pseudotime": time,
-                "pseudotime_scaled": time / latest if latest > 0 else time,
-            },
-            index=index,
-        )
+        return placed_table(self.view, *self._new_points(new_embedding))
 
-    def place(self, X: Any) -> Any:
+    def place(self, X: Any) -> "DataFrame":
         """Place new samples on the graph: `project` of what the estimator makes of them.
 
         Parameters
@@ -623,7 +524,7 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
         pairs = check_pairs(*rows, len(self.names_))
         return pairs.shaped(distances_between(self.placement_, pairs.i, pairs.j))
 
-    def branch_probabilities(self, new_embedding: Any = None) -> Any:
+    def branch_probabilities(self, new_embedding: Any = None) -> "DataFrame":
         """The probability with which samples belong to each branch.
 
         It is the weight of the soft assignments r_ik (`prop:R`) to the nodes of the branch; that
@@ -722,7 +623,99 @@ class Trajectory(PruningMixin, FeaturesMixin, ExportMixin, ShownMixin):
             progress=progress,
         )
 
+    # Files and notebooks
 
-def thinned(values: Ints) -> Ints:
-    """At most so many of them, evenly."""
-    return values[:: -(-len(values) // MOST_COMPARED)]
+    def save(self, path: Any) -> None:
+        """Write graph, roots and estimator to a model file, for `branchwise.load`.
+
+        What is loaded can `place` new samples and be rooted or pruned again. The names of the
+        samples are not in the file, nor is how the trajectory was made, which `support` needs.
+
+        Parameters
+        ----------
+        path : path
+            File to write, by custom with the ending ``.branchwise``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from sklearn.datasets import load_iris
+        >>> import branchwise
+        >>> X = load_iris(as_frame=True).data
+        >>> flowers = branchwise.trajectory.learn_trajectory(X, random_state=0)
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "flowers.branchwise"
+        >>> flowers.save(file)
+        >>> again = branchwise.load(file)
+        >>> bool((again.place(X) == flowers.place(X)).all(axis=None))
+        True
+        """
+        from ..persistence.format import write_state
+        from ..persistence.trajectory import trajectory_state
+
+        write_state(path, trajectory_state(self))
+
+    def to_html(
+        self,
+        path: Any = None,
+        *,
+        features: Any = None,
+        feature_names: Any = None,
+        show: Any = (),
+        annotations: Any = None,
+        preparation: Any = None,
+        color: str | None = None,
+        title: str | None = None,
+    ) -> str | None:
+        """An interactive report: one HTML file that works without a network (docs/report.md).
+
+        Parameters
+        ----------
+        path : path or None, default=None
+            File to write; None returns the text.
+        features : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
+            Values to colour by and to draw along the branches. They are in the page: mail it only
+            to those who may see them.
+        feature_names : sequence of str, optional
+            By default the columns of a DataFrame, or x0, x1, …
+        show : sequence of str, optional
+            Features to have in the page besides the 60 that change most along the tree.
+        annotations : DataFrame, Series or dict of columns, optional
+            What else is known of the samples, one row for each: numbers, categories, dates.
+        preparation : Preparation, optional
+            What was done to ``features`` before the fit, so that the page can place new samples.
+        color : str, optional
+            The column to colour by at first, also one that is computed: "pseudotime", "branch",
+            "density", …
+        title : str, optional
+
+        Examples
+        --------
+        >>> from branchwise.datasets import make_tree
+        >>> from branchwise.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> html = path.to_html(features=data.X, annotations={"branch": data.branch})
+        >>> html.startswith("<!doctype html>")
+        True
+        """
+        from ..report.page import to_html
+
+        return to_html(
+            path,
+            self,
+            features=features,
+            feature_names=feature_names,
+            show=show,
+            annotations=annotations,
+            preparation=preparation,
+            color=color,
+            title=title,
+        )
+
+    def __repr__(self) -> str:
+        facts = main_facts(self.view)
+        counts = ", ".join(f"{facts[name]} {name}" for name in ("samples", "branches", "tips"))
+        return f"<{type(self).__name__}: {counts}, rooted at {facts['root']}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, main_facts(self.view))

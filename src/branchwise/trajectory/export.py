@@ -2,57 +2,56 @@
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 
 from .._compat import import_networkx
 from .._writing import replacing
+from .tables import branch_table, milestone_table, sample_table
+from .view import View
 
-if TYPE_CHECKING:
-    from .core import Trajectory
 
-
-def node_graph(trajectory: "Trajectory") -> Any:
+def node_graph(view: View) -> Any:
     """All nodes and edges as a networkx graph (see `Trajectory.to_networkx`)."""
     networkx = import_networkx()
-    found = trajectory.view.branches
+    found = view.branches
     name = dict(zip(found.found.milestones.tolist(), found.milestones, strict=True))
-    n_samples = np.bincount(trajectory.placement_.edge, minlength=len(trajectory.edges_))
-    graph = networkx.MultiGraph() if has_doubles(trajectory.edges_) else networkx.Graph()
-    roots = set(trajectory.roots_.tolist())
-    for node, place in enumerate(trajectory.nodes_):
+    n_samples = np.bincount(view.placement.edge, minlength=len(view.geometry.edges))
+    graph = networkx.MultiGraph() if has_doubles(view.geometry.edges) else networkx.Graph()
+    roots = set(view.all_roots.tolist())
+    for node, position in enumerate(view.geometry.nodes):
         graph.add_node(
             node,
-            pos=tuple(place.tolist()),
-            pseudotime=float(trajectory.view.node_time[node]),
+            pos=tuple(position.tolist()),
+            pseudotime=float(view.node_time[node]),
             milestone=name.get(node, ""),
             is_root=node in roots,
         )
-    for edge, (a, b) in enumerate(trajectory.edges_.tolist()):
+    for edge, (a, b) in enumerate(view.geometry.edges.tolist()):
         graph.add_edge(
             a,
             b,
-            length=float(trajectory.lengths_[edge]),
+            length=float(view.placement.lengths[edge]),
             branch=str(found.names[found.found.of_edge[edge]]),
             n_samples=int(n_samples[edge]),
         )
     return graph
 
 
-def milestone_graph(trajectory: "Trajectory") -> Any:
+def milestone_graph(view: View) -> Any:
     """Milestones and branches as a directed networkx graph (see `Trajectory.to_networkx`)."""
     networkx = import_networkx()
-    found = trajectory.view.branches
+    found = view.branches
     nodes, edges = found.found.milestones, found.placed.edges
     graph = networkx.MultiDiGraph() if has_doubles(edges) else networkx.DiGraph()
-    roots = set(trajectory.roots_.tolist())
+    roots = set(view.all_roots.tolist())
     for name, node in zip(found.milestones, nodes.tolist(), strict=True):
         graph.add_node(
             name,
             node=node,
-            pos=tuple(trajectory.nodes_[node].tolist()),
-            pseudotime=float(trajectory.view.node_time[node]),
+            pos=tuple(view.geometry.nodes[node].tolist()),
+            pseudotime=float(view.node_time[node]),
             is_root=node in roots,
         )
     n_samples = np.bincount(found.placed.edge, minlength=len(edges))
@@ -72,16 +71,16 @@ def has_doubles(edges: Any) -> bool:
     return len(np.unique(np.sort(edges, axis=1), axis=0)) < len(edges)
 
 
-def newick(trajectory: "Trajectory") -> str:
+def newick(view: View) -> str:
     """One tree per line, from the root outwards, with the names of milestones and lengths."""
-    found = trajectory.view.branches
+    found = view.branches
     edges, lengths = found.placed.edges, found.placed.lengths
     real = edges[:, 0] != edges[:, 1]
     children: dict[int, list[int]] = {}
     for branch in np.flatnonzero(real).tolist():
         children.setdefault(int(edges[branch, 0]), []).append(branch)
     is_end = np.bincount(edges[real, 1], minlength=len(found.milestones))
-    is_root = np.isin(found.found.milestones, trajectory.roots_)
+    is_root = np.isin(found.found.milestones, view.all_roots)
     if np.any(lengths[~real] > 0) or np.any(is_end + is_root > 1):
         raise ValueError(
             "Newick holds trees with one root each, but this trajectory has a cycle or several "
@@ -107,29 +106,29 @@ def newick(trajectory: "Trajectory") -> str:
     return "\n".join(lines)
 
 
-def graphml(trajectory: "Trajectory") -> str:
+def graphml(view: View) -> str:
     """All nodes and edges in GraphML, with coordinates as attributes x1, x2 and so on."""
     networkx = import_networkx()
-    graph = node_graph(trajectory)
+    graph = node_graph(view)
     for _, data in graph.nodes(data=True):
         data |= {f"x{k}": value for k, value in enumerate(data.pop("pos"), 1)}
     return "\n".join(networkx.generate_graphml(graph))
 
 
-def as_json(trajectory: "Trajectory") -> str:
+def as_json(view: View, names: Any) -> str:
     """Graph, milestones, branches and samples, as one JSON object."""
-    placement = trajectory.placement_
+    placement = view.placement
     document = {
         "format": "branchwise trajectory",
         "version": 1,
-        "nodes": trajectory.nodes_.tolist(),
-        "edges": trajectory.edges_.tolist(),
-        "lengths": trajectory.lengths_.tolist(),
-        "roots": trajectory.roots_.tolist(),
-        "milestones": records(trajectory.milestones_),
-        "branches": records(trajectory.branch_table_),
+        "nodes": view.geometry.nodes.tolist(),
+        "edges": view.geometry.edges.tolist(),
+        "lengths": view.placement.lengths.tolist(),
+        "roots": view.all_roots.tolist(),
+        "milestones": records(milestone_table(view)),
+        "branches": records(branch_table(view)),
         "samples": records(
-            trajectory.samples_.assign(edge=placement.edge, position=placement.position)
+            sample_table(view, names).assign(edge=placement.edge, position=placement.position)
         ),
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
@@ -159,40 +158,10 @@ def to_file(text: str, path: str | os.PathLike[str] | None) -> str | None:
 
 
 class ExportMixin:
-    """Methods of `Trajectory` that lead to other programs."""
+    """Methods of `Trajectory` that write it for other programs."""
 
-    @property
-    def _itself(self) -> "Trajectory":
-        return cast("Trajectory", self)
-
-    def save(self, path: Any) -> None:
-        """Write graph, roots and estimator to a model file, for `branchwise.load`.
-
-        What is loaded can `place` new samples and be rooted or pruned again. The names of the
-        samples are not in the file, nor is how the trajectory was made, which `support` needs.
-
-        Parameters
-        ----------
-        path : path
-            File to write, by custom with the ending ``.branchwise``.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from sklearn.datasets import load_iris
-        >>> import branchwise
-        >>> X = load_iris(as_frame=True).data
-        >>> flowers = branchwise.trajectory.learn_trajectory(X, random_state=0)
-        >>> file = pathlib.Path(tempfile.mkdtemp()) / "flowers.branchwise"
-        >>> flowers.save(file)
-        >>> again = branchwise.load(file)
-        >>> bool((again.place(X) == flowers.place(X)).all(axis=None))
-        True
-        """
-        from ..persistence.format import write_state
-        from ..persistence.trajectory import trajectory_state
-
-        write_state(path, trajectory_state(self._itself))
+    view: View
+    names_: Any
 
     def to_networkx(self, level: str = "nodes") -> Any:
         """The graph for networkx.
@@ -222,7 +191,7 @@ class ExportMixin:
         """
         if level not in {"nodes", "milestones"}:
             raise ValueError(f"level={level!r} must be 'nodes' or 'milestones'.")
-        return node_graph(self._itself) if level == "nodes" else milestone_graph(self._itself)
+        return node_graph(self.view) if level == "nodes" else milestone_graph(self.view)
 
     def to_newick(self, path: Any = None) -> str | None:
         """The milestones and branches as trees in Newick format, one per line, from the root.
@@ -240,7 +209,7 @@ class ExportMixin:
         >>> print(Trajectory([[0, 1], [1, 2], [1, 3]], nodes).to_newick())
         ((T2:2,T3:1)F1:2)T1;
         """
-        return to_file(newick(self._itself), path)
+        return to_file(newick(self.view), path)
 
     def to_graphml(self, path: Any = None) -> str | None:
         """All nodes and edges in GraphML, for Cytoscape, Gephi or igraph.
@@ -258,7 +227,7 @@ class ExportMixin:
         >>> text.count("<node"), text.count("<edge")
         (2, 1)
         """
-        return to_file(graphml(self._itself), path)
+        return to_file(graphml(self.view), path)
 
     def to_json(self, path: Any = None) -> str | None:
         """Everything in one JSON object: nodes, edges, milestones, branches and samples.
@@ -277,62 +246,4 @@ class ExportMixin:
         >>> list(json.loads(path.to_json()))[2:6]
         ['nodes', 'edges', 'lengths', 'roots']
         """
-        return to_file(as_json(self._itself), path)
-
-    def to_html(
-        self,
-        path: Any = None,
-        *,
-        features: Any = None,
-        feature_names: Any = None,
-        show: Any = (),
-        annotations: Any = None,
-        preparation: Any = None,
-        color: str | None = None,
-        title: str | None = None,
-    ) -> str | None:
-        """An interactive report: one HTML file that works without a network (docs/report.md).
-
-        Parameters
-        ----------
-        path : path or None, default=None
-            File to write; None returns the text.
-        features : array, sparse matrix or DataFrame of shape (n_samples, n_features), optional
-            Values to colour by and to draw along the branches. They are in the page: mail it only
-            to those who may see them.
-        feature_names : sequence of str, optional
-            By default the columns of a DataFrame, or x0, x1, …
-        show : sequence of str, optional
-            Features to have in the page besides the 60 that change most along the tree.
-        annotations : DataFrame, Series or dict of columns, optional
-            What else is known of the samples, one row for each: numbers, categories, dates.
-        preparation : Preparation, optional
-            What was done to ``features`` before the fit, so that the page can place new samples.
-        color : str, optional
-            The column to colour by at first, also one that is computed: "pseudotime", "branch",
-            "density", …
-        title : str, optional
-
-        Examples
-        --------
-        >>> from branchwise.datasets import make_tree
-        >>> from branchwise.trajectory import learn_trajectory
-        >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
-        >>> html = path.to_html(features=data.X, annotations={"branch": data.branch})
-        >>> html.startswith("<!doctype html>")
-        True
-        """
-        from ..report.page import to_html
-
-        return to_html(
-            path,
-            self._itself,
-            features=features,
-            feature_names=feature_names,
-            show=show,
-            annotations=annotations,
-            preparation=preparation,
-            color=color,
-            title=title,
-        )
+        return to_file(as_json(self.view, self.names_), path)

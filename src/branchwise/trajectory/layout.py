@@ -1,4 +1,4 @@
-"""Places for drawing a trajectory as a rooted tree: time along it, branches side by side."""
+"""Coordinates for drawing a trajectory as a rooted tree: time along it, branches side by side."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ REACH = 0.4
 # Between connected parts, in units of the room of one arm.
 GAP = 0.5
 
-# Cells of the longest way from a root in which samples are counted for the width of an arm.
+# Cells of the longest path from a root in which samples are counted for the width of an arm.
 N_CELLS = 60
 
 # The width of an arm is full where samples are as dense as around this part of them.
@@ -28,11 +28,11 @@ GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class TreeLayout(NamedTuple):
-    """Coordinates of milestones, branches and samples: pseudotime, and the place across.
+    """Coordinates of milestones, branches and samples: pseudotime, and the position across.
 
-    A branch is drawn as one arm, a straight line at a constant place across. One that closes a
-    cycle is cut where both ways from the root are equally long, and is two arms, one at each of its
-    milestones.
+    A branch is drawn as one arm, a straight line at a constant position across. One that closes a
+    cycle is cut where both paths from the root are equally long, and is two arms, one at each of
+    its milestones.
     """
 
     names: list[str]  # of the milestones
@@ -43,7 +43,7 @@ class TreeLayout(NamedTuple):
     times: Floats  # (n_arms, 2)
     across: Floats  # (n_arms,)
     room: Floats  # (n_arms, 2): across, for the arm and all that follows it
-    closings: Floats  # (n_closings, 2, 2): pairs of places that are one, on a cycle
+    closings: Floats  # (n_closings, 2, 2): pairs of positions that are one, on a cycle
     closing_branch: Ints  # (n_closings,)
     arm: Ints  # (n_samples,)
     samples: Floats  # (n_samples, 2)
@@ -100,17 +100,17 @@ def tree_layout(path: Trajectory) -> TreeLayout:
         key=lambda k: (part[k], importance(found.milestones[k])),
     )
     room, across, at_roots = _side_by_side(arms, roots, part[roots])
-    place = np.zeros(len(nodes))
-    place[roots] = at_roots
+    height = np.zeros(len(nodes))
+    height[roots] = at_roots
     whole = arms.end >= 0
-    place[arms.end[whole]] = across[whole]
+    height[arms.end[whole]] = across[whole]
     n_branches = len(found.names)
     second = np.full(n_branches, -1)
     second[arms.branch[n_branches:]] = np.arange(n_branches, len(arms.branch))
     is_second = (second[placed.edge] >= 0) & (placed.position > arms.cut[placed.edge])
     arm = np.where(is_second, second[placed.edge], placed.edge)
     offset = spread(arm, path.pseudotime_, arms.times)
-    milestones = np.column_stack([path.view.node_time[nodes], place])
+    milestones = np.column_stack([path.view.node_time[nodes], height])
     ends = np.column_stack([arms.times[:, 1], across])
     closing = np.flatnonzero(arms.closes)
     other = second[closing][:, np.newaxis]
@@ -140,9 +140,9 @@ def _arms(path: Trajectory) -> Arms:
     # A node without neighbours has a loop without length, which stays whole.
     closes = ~leads & ((length > 0) | (start != end))
     late = found.end_time - found.start_time
-    way = np.where(length > 0, length, 1.0)
-    cut = np.where(closes & (length > 0), np.clip((1 + late / way) / 2, 0.0, 1.0), 1.0)
-    # Where both ways to a milestone are equally long, nothing is left for the second half.
+    divisor = np.where(length > 0, length, 1.0)
+    cut = np.where(closes & (length > 0), np.clip((1 + late / divisor) / 2, 0.0, 1.0), 1.0)
+    # Where both paths to a milestone are equally long, nothing is left for the second half.
     halved = np.flatnonzero(cut < 1 - ROUNDING)
     until = np.where(leads, found.end_time, found.start_time + cut * length)
     to = np.append(np.where(leads, end, -1), np.full(len(halved), -1))
@@ -163,7 +163,7 @@ def _arms(path: Trajectory) -> Arms:
 
 
 def _side_by_side(arms: Arms, roots: list[int], part: Ints) -> tuple[Floats, Floats, Floats]:
-    """Workspace of each arm, its place in it, and the places of the roots; the first on top."""
+    """Room of each arm, its position in it, and those of the roots; the first on top."""
     n_arms, parent = len(arms.parent), arms.parent.tolist()
     # A root is like an arm, of which no line is seen; it comes before all others.
     row = {root: n_arms + k for k, root in enumerate(roots)}

@@ -1,4 +1,4 @@
-"""Features along one way through a trajectory, from the root to a tip."""
+"""One lineage, from the root to a tip: its branches, and features along it."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ MOST_POINTS = 50
 FLAT = 1e-9
 
 
-class Way(NamedTuple):
+class Lineage(NamedTuple):
     """The branches from a root to a milestone, or to the end of a branch."""
 
     to: str  # the milestone, or the branch
@@ -27,19 +27,19 @@ class Way(NamedTuple):
     is_shortest: bool  # whether they are pseudotimes
 
 
-class WayTrends(NamedTuple):
-    """Trends of features in bins along a way, those with the earliest peak first."""
+class LineageTrends(NamedTuple):
+    """Trends of features in bins along a lineage, those with the earliest peak first."""
 
-    way: Way
+    lineage: Lineage
     features: list[Any]
     position: Floats  # (n_bins,): distance from the root to the middle of each bin
-    branch: Ints  # (n_bins,): place of its branch in way.branches
+    branch: Ints  # (n_bins,): its branch, as an index of lineage.branches
     values: Floats  # (n_features, n_bins)
     is_flat: Bools  # (n_features,): whether a feature is constant; these come last
 
 
-def way_to(path: Trajectory, to: Any = None) -> Way:
-    """The way from the root to a tip.
+def lineage_to(path: Trajectory, to: Any = None) -> Lineage:
+    """The branches from the root to a tip.
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ def way_to(path: Trajectory, to: Any = None) -> Way:
 
     Returns
     -------
-    way : Way
+    lineage : Lineage
 
     Examples
     --------
     >>> import numpy as np
     >>> from branchwise.trajectory import Trajectory
-    >>> from branchwise.trajectory.lineage import way_to
+    >>> from branchwise.trajectory.lineage import lineage_to
     >>> nodes = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
-    >>> way_to(Trajectory([[0, 1], [1, 2], [1, 3]], nodes), "T3").borders.round(2)
+    >>> lineage_to(Trajectory([[0, 1], [1, 2], [1, 3]], nodes), "T3").borders.round(2)
     array([0.  , 2.  , 3.41])
     """
     found = path.view.branches
@@ -82,7 +82,7 @@ def way_to(path: Trajectory, to: Any = None) -> Way:
         branches.append(row[found.parents[branches[-1]]])
     branches.reverse()
     borders = np.append(0.0, np.cumsum(found.placed.lengths[branches]))
-    return Way(to, np.array(branches), borders, branches[-1] in step.values())
+    return Lineage(to, np.array(branches), borders, branches[-1] in step.values())
 
 
 def trends_along(
@@ -94,8 +94,8 @@ def trends_along(
     features: Any = None,
     n_bins: int = 100,
     standardize: bool = True,
-) -> WayTrends:
-    """Smooth trends (`Trajectory.trends`) of features in bins along one way, in order of peaks.
+) -> LineageTrends:
+    """Smooth trends (`Trajectory.trends`) of features in bins along one lineage, in order of peaks.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def trends_along(
     feature_names : sequence of n_features names, optional
         By default the columns of a data frame, or 0, 1, 2, …
     to : str, optional
-        Where the way leads: see `way_to`.
+        Where the lineage leads: see `lineage_to`.
     features : name or sequence of names, optional
         Features to take; by default all.
     n_bins : int, default=100
@@ -114,7 +114,7 @@ def trends_along(
 
     Returns
     -------
-    trends : WayTrends
+    trends : LineageTrends
 
     Examples
     --------
@@ -131,28 +131,31 @@ def trends_along(
     check_count(n_bins, "n_bins")
     if n_bins < 2:
         raise ValueError(f"n_bins={n_bins} must be at least 2; 100 is usual.")
-    way = way_to(path, to)
+    lineage = lineage_to(path, to)
     check_order(values, path.names_, "values")
     numbers, names = check_features(values, feature_names, len(path.names_))
     columns = choose_features(names, features)
     chosen = [names[column] for column in columns]
     n_points = min(n_bins, MOST_POINTS)
     table = path.trends(numbers[:, columns], chosen, n_points=n_points)
-    curves = table["mean"].to_numpy().reshape(len(chosen), -1, n_points)[:, way.branches]
+    curves = table["mean"].to_numpy().reshape(len(chosen), -1, n_points)[:, lineage.branches]
     knots = np.concatenate(
-        [np.linspace(*ends, n_points) for ends in zip(way.borders, way.borders[1:], strict=False)]
+        [
+            np.linspace(*ends, n_points)
+            for ends in zip(lineage.borders, lineage.borders[1:], strict=False)
+        ]
     )
-    total = way.borders[-1]
+    total = lineage.borders[-1]
     position = total * (np.arange(n_bins) + 0.5) / n_bins
     trends = np.array([np.interp(position, knots, curve.ravel()) for curve in curves])
     branch = np.minimum(
-        np.searchsorted(way.borders[1:], position, side="right"), len(way.branches) - 1
+        np.searchsorted(lineage.borders[1:], position, side="right"), len(lineage.branches) - 1
     )
     scaled, is_flat = standardized(trends)
     peak = np.where(np.isnan(scaled), -np.inf, scaled).argmax(axis=1)
     order = np.lexsort((peak, is_flat))
-    return WayTrends(
-        way,
+    return LineageTrends(
+        lineage,
         [chosen[k] for k in order],
         position,
         branch,

@@ -1,25 +1,109 @@
-"""Where a trajectory begins: from what the user says to nodes or samples."""
+"""Where time starts: from what the user says to nodes or samples, also on another graph."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._messages import listed
 from .._typing import Bools, Floats, Ints
-from ..graph.placement import Segments, degrees, distances_from, on_segments, to_points
-from .branches import rank_twigs
+from ..graph.placement import Segments, distances_from, on_segments, to_points
+from .checks import check_order, sample_rows
 from .geometry import Geometry
 from .summaries import wilson_interval
+from .view import Root, View
 
 # Richness of a label: the lower end of Wilson's interval of this level for its share.
 LEVEL = 0.95
 
+# Of samples with a label, and of candidates equally rich in it, so many are compared.
+MOST_COMPARED = 200
 
-class Root(NamedTuple):
-    """A node of the graph, or the place of a sample on it."""
+# A method of Trajectory and what it was given, nodes as landmarks. All steps, the first of which
+# made the trajectory, are what the bootstrap repeats with other fits.
+Step = tuple[str, dict[str, Any]]
+Steps = tuple[Step, ...]
 
-    kind: str  # "node" or "sample"
-    which: int
+
+def rerooted(
+    view: View,
+    names: Any,
+    *,
+    node: Any = None,
+    sample: Any = None,
+    labels: Any = None,
+    value: Any = None,
+    at: str = "tip",
+    end: Any = None,
+) -> tuple[View, dict[str, Any]]:
+    """The view with another root, and how to find that root again on other graphs.
+
+    `Trajectory.rooted` says what the arguments mean.
+    """
+    if sum(given is not None for given in (node, sample, labels)) > 1:
+        raise ValueError(
+            "rooted takes one of node=…, sample=…, or labels=… with value=…, not several."
+        )
+    if (labels is None) != (value is None):
+        raise ValueError(
+            "labels and value go together; pass a label for each sample as labels=…, and the "
+            "label to start at as value=…."
+        )
+    if at not in {"tip", "node"}:
+        raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
+    roots: list[Root] = []
+    asked: dict[str, Any] = {}
+    if node is not None:
+        nodes = node_numbers(node, view.milestone_names, len(view.base.nodes), "node")
+        roots = [Root("node", k) for k in nodes]
+        asked = {"near": landmarks(view.base, view.milestone_names, nodes)}
+    elif sample is not None:
+        rows = np.atleast_1d(sample_rows(sample, names, "sample"))
+        if not len(rows):
+            raise ValueError("sample is empty; name at least one, or leave sample out.")
+        roots = [Root("sample", int(row)) for row in rows]
+        asked = {"sample": rows}
+    elif labels is not None:
+        check_order(labels, names, "labels")
+        roots = [Root("node", k) for k in richest_nodes(view, labels, value, at)]
+        asked = {"labels": labels, "value": value, "at": at}
+    new = replace(view, roots=tuple(roots), end=None)
+    return new if end is None else with_end(new, end), asked
+
+
+def with_end(view: View, end: Any) -> View:
+    """The view with a node at which progress ends, apart from the root but connected with it."""
+    ends = node_numbers(end, view.milestone_names, len(view.base.nodes), "end")
+    if len(ends) > 1:
+        raise ValueError(f"end={end!r} must be one node or milestone, not {len(ends)}.")
+    view = replace(view, end=ends[0])
+    if view.roots and view.node_root[ends[0]] not in view.chosen_roots:
+        raise ValueError(
+            f"end={end!r} is not connected with the root; choose both in one part of the graph "
+            "(see milestones_)."
+        )
+    if view.node_time[ends[0]] == 0:
+        raise ValueError(f"end={end!r} is the root itself; choose another end or root.")
+    return view
+
+
+def progress(view: View) -> Floats:
+    """The part of the path from the root to the end at which each sample's path leaves it."""
+    if view.end is None:
+        raise AttributeError(
+            "progress_ needs an end; call rooted(..., end=...) with a node or milestone."
+        )
+    start, placement = view.node_root[view.end], view.placement
+    from_start = to_points(placement, distances_from(placement, [start])[0])
+    node_rest = distances_from(placement, [view.end])[0]
+    rest, whole = to_points(placement, node_rest), node_rest[start]
+    if whole == 0:
+        raise AttributeError(
+            "progress_ needs an end apart from the root, but they have become one; call "
+            "rooted(..., end=...) again."
+        )
+    with np.errstate(invalid="ignore"):  # ∞ − ∞ on other parts: no path leads there
+        return np.clip(0.5 + (from_start - rest) / (2 * whole), 0.0, 1.0)
 
 
 def node_numbers(nodes: Any, named: dict[int, str], n_nodes: int, parameter: str) -> list[int]:
@@ -50,6 +134,40 @@ def is_number(node: Any) -> bool:
 def plain(value: Any) -> Any:
     """A NumPy scalar as Python writes it."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def richest_nodes(view: View, labels: Any, value: Any, at: str) -> list[int]:
+    """The tip or node that is richest in a label, of each connected part that has the label."""
+    base, found = view.base, view.base_segments
+    if at == "node":
+        candidates = np.arange(len(base.nodes))
+        groups = np.asarray(base.edges[base.edge, (base.position > 0.5).astype(int)], dtype=np.intp)
+    else:
+        placed = on_segments(base.placement, found)
+        nearest = placed.edges[placed.edge, (placed.position > 0.5).astype(int)]
+        tips = [node for node, name in view.milestone_names.items() if name[0] == "T"]
+        candidates = np.array(tips, int)
+        number = np.full(len(base.nodes), -1)
+        number[candidates] = np.arange(len(candidates))
+        groups = number[found.milestones[nearest]]
+    scores, has_it = richness(labels, value, at, groups, len(candidates))
+    part_of_row = base.parts[base.edges[base.edge, 0]]
+    chosen = []
+    for part in np.unique(base.parts[candidates[scores > 0]]):
+        within = np.where(base.parts[candidates] == part, scores, -1.0)
+        best = thinned(candidates[within == within.max()])
+        if len(best) > 1:
+            rows = thinned(np.flatnonzero(has_it & (part_of_row == part)))
+            graph = base.placement
+            mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
+            best = best[[int(np.argmin(mean))]]
+        chosen.append(int(best[0]))
+    return chosen
+
+
+def thinned(values: Ints) -> Ints:
+    """At most so many of them, evenly."""
+    return values[:: -(-len(values) // MOST_COMPARED)]
 
 
 def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> tuple[Floats, Bools]:
@@ -100,76 +218,8 @@ def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> t
     return wilson_interval(rich, size, LEVEL)[0], has_it
 
 
-def name_milestones(geometry: Geometry) -> dict[int, str]:
-    """Tips T1, T2, … and forks F1, F2, … of a graph, by node, the most important first.
-
-    The first two tips of a tree are the ends of its longest path, T1 being the one whose
-    coordinates come first in the order of a dictionary. The other tips follow by the length of the
-    twig that would be cut off with them (`rank_twigs`), the longest first; a fork follows
-    by the first tip, T3 or later, that branches off there. Forks of cycles, which are forks
-    without any twig, come first. So pruning the last tips leaves the names of the others as they
-    were.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.trajectory.geometry import place
-    >>> from branchwise.trajectory.roots import name_milestones
-    >>> nodes = np.array([[3.0, 0.0], [3.0, 1.0], [0.0, 0.0], [5.0, 0.0]])
-    >>> name_milestones(place(nodes, np.array([[0, 1], [0, 2], [0, 3]]), nodes))
-    {2: 'T1', 3: 'T2', 1: 'T3', 0: 'F1'}
-    """
-    edges, lengths, n_nodes = geometry.edges, geometry.lengths, len(geometry.nodes)
-    twigs = rank_twigs(edges, lengths, n_nodes)
-    degree, parts = degrees(edges, n_nodes), geometry.parts
-    left = np.bincount(parts[edges[:, 0]], weights=np.where(twigs.owner < 0, lengths, 0.0))
-    tips = np.setdiff1d(np.flatnonzero(degree == 1), twigs.tips)
-    tips = tips[np.lexsort((*_in_reading_order(geometry.nodes[tips]), -left[parts[tips]]))]
-    forks = np.flatnonzero(degrees(edges[twigs.owner < 0], n_nodes) > 2)
-    forks = forks[np.lexsort(_in_reading_order(geometry.nodes[forks]))]
-    # A fork is as important as the last twig that is cut from it.
-    cut, first = np.unique(twigs.forks[::-1], return_index=True)
-    cut = cut[np.argsort(first)]
-    forks = np.concatenate([forks, cut[~np.isin(cut, forks)]])
-    tips = np.concatenate([tips, twigs.tips[::-1]])
-    names = {int(node): f"T{k}" for k, node in enumerate(tips, 1)}
-    return names | {int(node): f"F{k}" for k, node in enumerate(forks, 1)}
-
-
-def default_roots(geometry: Geometry, names: dict[int, str]) -> Ints:
-    """For each connected part its first tip or, on a ring, the node that comes first in reading.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.trajectory.geometry import place
-    >>> from branchwise.trajectory.roots import default_roots, name_milestones
-    >>> path = place(np.array([[0.0], [1.0], [3.0]]), np.array([[0, 1], [1, 2]]), np.zeros((1, 1)))
-    >>> default_roots(path, name_milestones(path))
-    array([0])
-    """
-    parts = geometry.parts
-    importance = np.full(len(parts), len(parts))
-    for rank, (node, name) in enumerate(names.items()):
-        if name.startswith("T"):
-            importance[node] = rank
-    order = np.lexsort((*_in_reading_order(geometry.nodes), importance, parts))
-    return order[np.unique(parts[order], return_index=True)[1]]
-
-
-def _in_reading_order(points: Floats) -> list[Floats]:
-    """Keys for np.lexsort: the first column counts most."""
-    return list(points.T[::-1])
-
-
-# A method of Trajectory and what it was given, nodes as landmarks; the first made the trajectory.
-Step = tuple[str, dict[str, Any]]
-
-Recipe = tuple[Step, ...]
-
-
 class Landmark(NamedTuple):
-    """A node, told by what other graphs of the same samples have too."""
+    """A node, described by what other graphs of the same samples have too."""
 
     sample: int  # the nearest to it along the graph
     kind: str  # "T" for a tip, "F" for a fork, "" for any other node

@@ -38,7 +38,7 @@ ORDER = [
 ]
 
 
-def branch_table(
+def branch_summaries(
     placed: Placement,
     start_time: Any,
     branch_names: Any,
@@ -95,12 +95,12 @@ def branch_table(
     >>> import numpy as np
     >>> import pandas as pd
     >>> from branchwise.graph.placement import Placement
-    >>> from branchwise.trajectory.summaries import branch_table
+    >>> from branchwise.trajectory.summaries import branch_summaries
     >>> rng = np.random.default_rng(0)
     >>> placed = Placement(2, np.array([[0, 1]]), np.array([8.0]),
     ...                    np.zeros(60, int), rng.random(60))
     >>> data = pd.DataFrame({"relapse": rng.random(60) < placed.position})
-    >>> table = branch_table(placed, [0.0], ["path"], data, n_bins=2)
+    >>> table = branch_summaries(placed, [0.0], ["path"], data, n_bins=2)
     >>> table[["bin", "to_pseudotime", "n", "count", "estimate", "lower", "upper"]].round(2)
        bin  to_pseudotime   n  count  estimate  lower  upper
     0  all            8.0  60     30      0.50   0.38   0.62
@@ -128,7 +128,7 @@ def branch_table(
     for branch, name in enumerate(branch_names):
         for number, (label, start, stop) in enumerate(bins):
             inside = (placed.edge == branch) & ((number == 0) | (bin_of == number))
-            place = {
+            cell = {
                 "branch": name,
                 "bin": label,
                 "from_position": start,
@@ -141,7 +141,7 @@ def branch_table(
                 found = part[~pd.isna(part)]
                 about = {"column": column, "n": len(found), "n_missing": len(part) - len(found)}
                 for value in [None] if levels is None else levels:
-                    row = place | about | {"level": value}
+                    row = cell | about | {"level": value}
                     if len(found) >= min_samples:
                         row |= describe(found, value, level)
                     rows.append(row)

@@ -9,11 +9,17 @@ import numpy as np
 from .. import _kdtree as kdtree
 from .._typing import Floats, Ints
 from ..graph.nearest_edge import nearest_on_edges
-from ..graph.placement import Placement, Segments, distances_from, segments
+from ..graph.placement import Placement, Segments, distances_from, segments, to_points
 from ..solvers.assignments import assign
-from .branches import Branches, outward_branches, shares
+from .branches import Branches, default_roots, name_milestones, outward_branches, shares
 from .geometry import Geometry, insert_node, place
-from .roots import Root, default_roots, name_milestones
+
+
+class Root(NamedTuple):
+    """A node of the graph, or the place of a sample on it."""
+
+    kind: str  # "node" or "sample"
+    which: int
 
 
 class Rooted(NamedTuple):
@@ -54,10 +60,15 @@ class View:
         The nodes of ``roots``.
     default_roots : array of nodes
         Roots of the connected parts for which none was asked.
+    all_roots : array of nodes
+        Both of these, sorted.
     parts : array of shape (n_nodes,)
         The connected part of each node.
     node_time, node_root : arrays of shape (n_nodes,)
         Pseudotime of each node, and the root from which it is reached.
+    placement : Placement
+        The samples on ``geometry``.
+    pseudotime : array of shape (n_samples,)
     branches : Branches
         The graph of milestones, and the samples on it.
 
@@ -141,6 +152,11 @@ class View:
     def node_time(self) -> Floats:
         """Pseudotime of each node."""
         return self._times[0]
+
+    @cached_property
+    def pseudotime(self) -> Floats:
+        """Of each sample, in units of the data."""
+        return to_points(self.placement, self.node_time)
 
     @property
     def node_root(self) -> Ints:

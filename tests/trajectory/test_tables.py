@@ -71,7 +71,7 @@ def test_only_a_table_and_plain_text():
 
 def test_names_are_escaped(monkeypatch):
     hostile = "<script>alert('&')</script>"
-    monkeypatch.setattr("branchwise.trajectory._repr.listed", lambda names: hostile)
+    monkeypatch.setattr("branchwise.trajectory.tables.listed", lambda names: hostile)
     found = Trajectory(*FORK)
     assert "<script" not in found._repr_html_()
     assert facts(found)["root"] == hostile

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from branchwise.trajectory import Trajectory, learn_trajectory
 
 from .drawn import drawn, slow_times, trajectory
+from .test_branches import by_hand
 from .test_core import forests, graphs, in_general_position, trees
 from .test_roots import some_roots
-from .test_twigs import by_hand
 
 seeds = st.integers(0, 2**32 - 1)
 least = st.sampled_from([0.3, 0.8, 1.5])

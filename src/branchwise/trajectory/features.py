@@ -1,8 +1,7 @@
-"""Features and other columns along the branches of a trajectory."""
+"""Values of the samples along the branches: the methods of `Trajectory` that look at them."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._typing import Floats
 from .association import (
     associated_features,
     branch_differences,
@@ -13,19 +12,21 @@ from .association import (
 from .branches import importance
 from .checks import check_order
 from .roots import node_numbers
-from .summaries import branch_table
+from .summaries import branch_summaries
 from .trends import tree_trends
 from .view import View
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 class FeaturesMixin:
-    """Methods of `Trajectory` that look at values of its samples."""
+    """Trends, tests and summaries of features and other columns."""
 
-    nodes_: Floats
-    names_: Any
     view: View
+    names_: Any
 
-    def trends(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+    def trends(self, values: Any, feature_names: Any = None, **options: Any) -> "DataFrame":
         """Smooth trends of features along the branches, with confidence bands.
 
         Parameters
@@ -63,7 +64,9 @@ class FeaturesMixin:
             **options,
         )
 
-    def associated_features(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+    def associated_features(
+        self, values: Any, feature_names: Any = None, **options: Any
+    ) -> "DataFrame":
         """Test which features change along the graph, with false-discovery rates.
 
         Parameters
@@ -103,7 +106,7 @@ class FeaturesMixin:
 
     def branch_differences(
         self, fork: Any, values: Any, feature_names: Any = None, **options: Any
-    ) -> Any:
+    ) -> "DataFrame":
         """Test which features differ between the branches that leave a fork.
 
         Parameters
@@ -135,7 +138,7 @@ class FeaturesMixin:
         nodes = found.found.milestones.tolist()
         name = dict(zip(nodes, found.milestones, strict=True))
         named = dict(sorted(name.items(), key=lambda item: importance(item[1])))
-        node = node_numbers(fork, named, len(self.nodes_), "fork")[0]
+        node = node_numbers(fork, named, len(self.view.geometry.nodes), "fork")[0]
         forks = sorted((found.milestones[k] for k in forks_of(found.placed)), key=importance)
         check_fork(fork, name.get(node) in forks, forks)
         check_order(values, self.names_, "values")
@@ -149,7 +152,7 @@ class FeaturesMixin:
             **options,
         )
 
-    def branch_markers(self, values: Any, feature_names: Any = None, **options: Any) -> Any:
+    def branch_markers(self, values: Any, feature_names: Any = None, **options: Any) -> "DataFrame":
         """Compare the samples of each branch with all others, feature by feature.
 
         Parameters
@@ -177,7 +180,7 @@ class FeaturesMixin:
         check_order(values, self.names_, "values")
         return branch_markers(found.placed, found.names, values, feature_names, **options)
 
-    def summary(self, data: Any, columns: Any = None, **options: Any) -> Any:
+    def summary(self, data: Any, columns: Any = None, **options: Any) -> "DataFrame":
         """Summaries of columns, outcomes for instance, by branch and position, with intervals.
 
         Parameters
@@ -188,7 +191,7 @@ class FeaturesMixin:
         columns : str or sequence of str, optional
             By default all.
         **options
-            n_bins, level and min_samples of `branchwise.trajectory.summaries.branch_table`.
+            n_bins, level and min_samples of `branchwise.trajectory.summaries.branch_summaries`.
 
         Returns
         -------
@@ -209,7 +212,7 @@ class FeaturesMixin:
         """
         found = self.view.branches
         check_order(data, self.names_, "data")
-        return branch_table(
+        return branch_summaries(
             found.placed,
             found.start_time,
             found.names,

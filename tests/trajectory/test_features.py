@@ -9,7 +9,7 @@ from branchwise.trajectory.association import (
     branch_differences,
     branch_markers,
 )
-from branchwise.trajectory.summaries import branch_table
+from branchwise.trajectory.summaries import branch_summaries
 from branchwise.trajectory.trends import pseudotimes, tree_trends
 
 pd = pytest.importorskip("pandas")
@@ -59,7 +59,7 @@ def test_methods_are_the_functions_on_the_branches():
             branch_differences(*where, branches.names, values, fork=fork, df=2),
         ),
         (found.branch_markers(values), branch_markers(where[0], branches.names, values)),
-        (found.summary(data, n_bins=2), branch_table(*where, branches.names, data, n_bins=2)),
+        (found.summary(data, n_bins=2), branch_summaries(*where, branches.names, data, n_bins=2)),
     ):
         pd.testing.assert_frame_equal(table, expected)
 
