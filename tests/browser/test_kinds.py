@@ -295,7 +295,7 @@ def test_spl_shows_its_posterior_as_uncertainty(open_page, tmp_path):
     opened = open_page(tmp_path / "spl.html")
     opened.page.get_by_label("Colour by").select_option(label="uncertainty")
     shown = opened.run("return [...app.column(app.colorKey).values]")
-    scale = Trajectory.from_estimator(model)._samples.scale
+    scale = Trajectory.from_estimator(model).view.scale
     np.testing.assert_allclose(shown, scale * model.posterior_std_, rtol=1e-6)
 
 
