@@ -123,7 +123,7 @@ def frames(measured: dict[str, list[float]]) -> str:
 
 def plotly_page(trajectory: Trajectory, notes: Any, path: Path) -> None:
     """The same points with names to hover over, without tree, panels or new samples."""
-    points, codes = trajectory._samples.points, pd.factorize(notes["site"])[0]
+    points, codes = trajectory.view.points, pd.factorize(notes["site"])[0]
     figure = go.Figure(
         go.Scattergl(
             x=points[:, 0],
