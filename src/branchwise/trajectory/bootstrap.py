@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -31,6 +31,9 @@ from .pruning import least_length
 from .roots import Landmark, Step, Steps, found_again, landmarks
 from .trends import check_level
 from .view import Root, View
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 METHODS = ("auto", "bootstrap", "posterior")
 
@@ -68,10 +71,10 @@ class Support:
         Fits that stopped before they had converged; these do count.
     """
 
-    branches_: Any
-    milestones_: Any
-    pseudotime_: Any
-    n_tips_: Any
+    branches_: "DataFrame"
+    milestones_: "DataFrame"
+    pseudotime_: "DataFrame"
+    n_tips_: "Series"
     method_: str
     n_resamples_: int
     n_failed_: int
@@ -409,7 +412,7 @@ def _nodes(trajectory: Trajectory, roots: Sequence[Root]) -> Ints:
     return np.array(nodes, dtype=np.intp)
 
 
-def branch_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
+def branch_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> "DataFrame":
     """The table of the branches."""
     similarity = np.stack([run.comparison.branches for run in runs])
     table = found_part(similarity, task.min_jaccard)
@@ -417,7 +420,7 @@ def branch_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
     return table.assign(n_samples=trajectory.branch_table_.n_samples)
 
 
-def milestone_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> Any:
+def milestone_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> "DataFrame":
     """The table of the tips and forks."""
     similarity = np.stack([run.comparison.milestones for run in runs])
     table = found_part(similarity, task.min_jaccard)
@@ -430,7 +433,7 @@ def milestone_support(trajectory: Trajectory, task: Task, runs: list[Run]) -> An
     return table
 
 
-def found_part(similarity: Floats, min_jaccard: float) -> Any:
+def found_part(similarity: Floats, min_jaccard: float) -> "DataFrame":
     """Support and mean similarity, for each column, from similarities in the resamples."""
     found = np.where(np.isnan(similarity), np.nan, similarity > min_jaccard)
     return import_pandas().DataFrame(
@@ -452,7 +455,7 @@ def samples_at_milestones(one: Outline) -> Ints:
     return result
 
 
-def time_spread(trajectory: Trajectory, runs: list[Run], level: float, method: str) -> Any:
+def time_spread(trajectory: Trajectory, runs: list[Run], level: float, method: str) -> "DataFrame":
     """The table of the samples."""
     pandas = import_pandas()
     times = np.stack([run.pseudotime for run in runs])

@@ -1,4 +1,4 @@
-"""Checks of what a trajectory is made from, and their messages."""
+"""Checks of what a trajectory is made from, and of features along it, with their messages."""
 
 import math
 import re
@@ -19,6 +19,17 @@ from ..data.checks import check_finite, check_not_huge
 from ..data.dask import check_not_dask
 from ..structures.base import graph_of
 
+# Numbers in a dense block of features (8 MiB).
+MAX_BLOCK = 2**20
+
+
+class Block(NamedTuple):
+    """Some features, in double precision, without the samples in which they are missing."""
+
+    columns: Ints
+    rows: Bools | slice  # the samples that are there; all of them as a slice
+    values: Floats  # (n_rows, n_columns)
+
 
 def check_geometry(tree: Any, nodes: Any) -> tuple[Floats, Ints]:
     """Positions of the nodes, and the edges between them."""
@@ -37,14 +48,6 @@ def check_geometry(tree: Any, nodes: Any) -> tuple[Floats, Ints]:
         if tree.shape[1] == 2 and tree.shape != (n_nodes, n_nodes):
             return nodes, check_edges(tree, n_nodes)
     return nodes, graph_of(tree, n_nodes, "The")[0]
-
-
-def as_array(values: Any) -> Any:
-    """An array; of objects where rows differ in length."""
-    try:
-        return np.asarray(values)
-    except ValueError:
-        return np.asarray(values, dtype=object)
 
 
 def check_edges(edges: Any, n_nodes: int) -> Ints:
@@ -181,18 +184,6 @@ def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
     return wanted.astype(np.intp)
 
 
-# Numbers in a dense block of features (8 MiB).
-MAX_BLOCK = 2**20
-
-
-class Block(NamedTuple):
-    """Some features, in double precision, without the samples in which they are missing."""
-
-    columns: Ints
-    rows: Bools | slice  # the samples that are there; all of them as a slice
-    values: Floats  # (n_rows, n_columns)
-
-
 def check_features(
     values: Any, feature_names: Any, n_samples: int, parameter: str = "values"
 ) -> tuple[Matrix, list[Any]]:
@@ -298,14 +289,6 @@ def choose_features(
     return [column[name] for name in dict.fromkeys(chosen)]
 
 
-def as_numbers(values: Any) -> Any:
-    """An array of numbers, without a copy of one; missing ones of a data frame as NaN."""
-    if hasattr(values, "to_numpy"):
-        return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    is_numeric = isinstance(values, np.ndarray) and values.dtype.kind in "uif"
-    return np.asarray(values, dtype=None if is_numeric else np.float64)
-
-
 def feature_blocks(values: Matrix, samples: Ints | slice = slice(None)) -> Iterator[Block]:
     """Blocks of features that lack the same samples; all features together hold every column once.
 
@@ -341,3 +324,19 @@ def feature_blocks(values: Matrix, samples: Ints | slice = slice(None)) -> Itera
             members = gappy[pattern.ravel() == number]
             rows = ~missing[:, members[0]]
             yield Block(columns[members], rows, dense[np.ix_(rows, members)])
+
+
+def as_array(values: Any) -> Any:
+    """An array; of objects where rows differ in length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(values, dtype=object)
+
+
+def as_numbers(values: Any) -> Any:
+    """An array of numbers, without a copy of one; missing ones of a data frame as NaN."""
+    if hasattr(values, "to_numpy"):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    is_numeric = isinstance(values, np.ndarray) and values.dtype.kind in "uif"
+    return np.asarray(values, dtype=None if is_numeric else np.float64)

@@ -1,6 +1,6 @@
 """Which branches, forks and tips of one graph are found again on another of the same samples."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from .._memory import check_memory
 from .._typing import Bools, Floats, Ints
 from ..graph import adjacency
+from .core import Trajectory
 
 # Parts of forks that are compared with all parts of the other at a time.
 BLOCK = 256
@@ -39,7 +40,7 @@ class Parts(NamedTuple):
     fork: Ints  # (n_parts,): the milestone, ascending
 
 
-def outline(trajectory: Any) -> Outline:
+def outline(trajectory: Trajectory) -> Outline:
     """The outline of a Trajectory.
 
     Examples
@@ -55,7 +56,7 @@ def outline(trajectory: Any) -> Outline:
     return Outline(found.placed.edge, found.placed.edges, found.milestones)
 
 
-def compare(reference: Any, other: Any) -> Comparison:
+def compare(reference: Trajectory, other: Trajectory) -> Comparison:
     """Look for each branch, fork and tip of a trajectory on another one of the same samples.
 
     Names and positions do not matter, only how the samples are divided. With the Jaccard

@@ -294,7 +294,8 @@ def stepwise_graph(path: Trajectory) -> GraphLayout:
     found = tree_layout(path)
     milestones = found.milestones.copy()
     depth = np.zeros(len(found.names))
-    n_branches = len(path.view.branches.names)
+    branches = path.view.branches
+    n_branches = len(branches.names)
     for start, end in zip(found.start[:n_branches], found.end[:n_branches], strict=True):
         if end >= 0:
             depth[end] = depth[start] + 1
@@ -303,9 +304,9 @@ def stepwise_graph(path: Trajectory) -> GraphLayout:
     discs = np.column_stack([depth[start] + 0.5, across])
     whole = np.flatnonzero(found.end[:n_branches] >= 0)
     closing = found.closing_branch
-    back = milestones[path.view.branches.placed.edges[closing, 1]]
+    back = milestones[branches.placed.edges[closing, 1]]
     away = discs[closing]
-    is_loop = path.view.branches.placed.edges[closing, 1] == start[closing]
+    is_loop = branches.placed.edges[closing, 1] == start[closing]
     control = np.column_stack(
         [
             np.maximum(away[:, 0], back[:, 0]) + 0.5,
