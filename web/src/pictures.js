@@ -12,7 +12,7 @@ const HEAD = 40;
 const SCALE = 2; // pixels of a PNG to one of the page
 
 /** A view with title and legend: shapes and size. */
-export function compose(app, name) {
+function compose(app, name) {
   const theme = app.themeColors();
   const size = app.plots[name]?.size;
   const [width, height] = name === "feature" ? [760, 460] : size?.[0] ? size : HIDDEN;
@@ -49,12 +49,12 @@ function shifted(shape, dy) {
   return { ...shape, xy };
 }
 
-export function svgOf(app, name) {
+function svgOf(app, name) {
   const { shapes, width, height } = compose(app, name);
   return paintSvg(shapes, width, height, app.state.title);
 }
 
-export async function pngOf(app, name) {
+async function pngOf(app, name) {
   const { shapes, width, height } = compose(app, name);
   const canvas = document.createElement("canvas");
   canvas.width = Math.round(width * SCALE);

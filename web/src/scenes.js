@@ -78,7 +78,7 @@ function lineColors(app, theme, branches, alpha) {
 // The embedding
 
 /** Positions of samples and nodes in the space that is drawn, of two or three dimensions. */
-export function embeddingPositions(app, dims) {
+function embeddingPositions(app, dims) {
   const { samples, dims: given } = app.state;
   const shown = Math.min(dims, given);
   const positions = new Float32Array(3 * app.nRows);

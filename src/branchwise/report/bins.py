@@ -142,12 +142,12 @@ def binned_samples(path: Trajectory, bins: Bins, dims: int) -> dict[str, Any]:
 
 
 def bins_state(bins: Bins, names: list[str], dims: int) -> dict[str, Any]:
-    """What a page knows of the bins themselves."""
-    is_told = len(bins.of) <= MAX_IDS
+    """The bins themselves, as a page holds them."""
+    has_names = len(bins.of) <= MAX_IDS
     return {
         "count": bins.sizes.astype(np.uint32),
-        "ids": names if is_told else None,
-        "of": bins.of.astype(np.uint32) if is_told else None,
+        "ids": names if has_names else None,
+        "of": bins.of.astype(np.uint32) if has_names else None,
         "cell": [bins.cell] * dims,
     }
 

@@ -25,7 +25,7 @@ from .columns import (
 from .embedded_model import known_notes, model_state
 from .encoding import double, indices, single
 from .facts import model_facts, shareable
-from .features import Features, chosen_features, given_features, trends_state
+from .features import Features, features_in_page, given_features
 
 VERSION = 1
 
@@ -87,14 +87,12 @@ def report_state(
     noted += said
     trends = None
     if given is not None:
-        n_rows = n_samples if bins is None else len(bins.sizes)
         wanted = [show] if isinstance(show, str) else list(show)
         if color in given.names and color not in {*COMPUTED, *(c.name for c in columns)}:
             wanted.append(color)
-        shown, said = chosen_features(path, given, n_rows, wanted)
-        noted += said
-        columns += feature_columns(shown, columns)
-        trends, said = trends_state(path, shown)
+        n_rows = n_samples if bins is None else len(bins.sizes)
+        chosen, trends, said = features_in_page(path, given, n_rows, wanted)
+        columns += feature_columns(chosen, columns)
         noted += said
     columns += computed_columns(path, dims)
     model = path.estimator_
@@ -233,8 +231,8 @@ def graph_state(path: Trajectory, node_dims: int) -> dict[str, Any]:
     }
 
 
-def feature_columns(shown: Features, others: list[Column]) -> list[Column]:
+def feature_columns(chosen: Features, others: list[Column]) -> list[Column]:
     """The features as columns, with names of their own."""
     taken = [column.name for column in others]
-    names = unique_names([*taken, *shown.names])[len(taken) :]
-    return [Column(name, "feature", shown.column(k)) for k, name in enumerate(names)]
+    names = unique_names([*taken, *chosen.names])[len(taken) :]
+    return [Column(name, "feature", chosen.column(k)) for k, name in enumerate(names)]

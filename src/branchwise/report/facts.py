@@ -1,4 +1,4 @@
-"""What the page tells of the run: nothing that would not be mailed."""
+"""The record of a run in its page: parameters, outcome, versions, and no path or machine."""
 
 import math
 import platform

@@ -78,6 +78,15 @@ def given_features(path: Trajectory, values: Any, names: Any, show: Any = ()) ->
     return Features(checked, [str(name) if has_names else f"x{name}" for name in found])
 
 
+def features_in_page(
+    path: Trajectory, given: Features, n_rows: int, show: Any = ()
+) -> tuple[Features, dict[str, Any] | None, list[str]]:
+    """Features for a page (see `chosen_features`), their trends, and what to say about both."""
+    chosen, notes = chosen_features(path, given, n_rows, show)
+    trends, more = trends_state(path, chosen)
+    return chosen, trends, [*notes, *more]
+
+
 def chosen_features(
     path: Trajectory, given: Features, n_rows: int, show: Any = ()
 ) -> tuple[Features, list[str]]:
@@ -184,7 +193,7 @@ def explained_by(points: Floats, values: Matrix, rows: Ints) -> Floats:
     return explained
 
 
-def trends_state(path: Trajectory, shown: Features) -> tuple[dict[str, Any] | None, list[str]]:
+def trends_state(path: Trajectory, chosen: Features) -> tuple[dict[str, Any] | None, list[str]]:
     """Trends of the features along the branches, unless there are too many of these."""
     branches = path.view.branches.names.tolist()
     if len(branches) > MAX_BRANCHES:
@@ -194,7 +203,7 @@ def trends_state(path: Trajectory, shown: Features) -> tuple[dict[str, Any] | No
             "(branchwise fit --prune, or Trajectory.prune in Python)."
         )
         return None, [note]
-    numbers = list(range(len(shown.names)))
-    table = path.trends(shown.values, numbers, n_points=N_POINTS, level=LEVEL)
+    numbers = list(range(len(chosen.names)))
+    table = path.trends(chosen.values, numbers, n_points=N_POINTS, level=LEVEL)
     curves = {name: single(table[name].to_numpy()) for name in ("mean", "lower", "upper")}
     return {"n_points": N_POINTS, **curves, "branches": branches, "level": LEVEL}, []

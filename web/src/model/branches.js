@@ -171,7 +171,7 @@ function importanceRanks(named, nNodes) {
  * @param {Int32Array} roots
  * @param {number} nNodes
  */
-export function cameFrom(found, roots, nNodes) {
+function cameFrom(found, roots, nNodes) {
   const { milestones } = found;
   const number = new Int32Array(nNodes);
   milestones.forEach((node, k) => {
@@ -310,7 +310,7 @@ function listBranches(found, milestones, { before, nodeTime, parts }) {
  * @param {Int32Array} before  What `cameFrom` returns.
  * @returns {Map<number, number>}
  */
-export function leadingBranches(found, before) {
+function leadingBranches(found, before) {
   const longestFirst = Array.from(found.lengths.keys()).sort(
     (a, b) => found.lengths[b] - found.lengths[a] || a - b,
   );

@@ -53,7 +53,7 @@ export function fromBase64(text) {
  * @param {Uint8Array} bytes
  * @returns {Promise<Uint8Array>}
  */
-export async function inflate(bytes) {
+async function inflate(bytes) {
   if (typeof DecompressionStream === "undefined") {
     throw new Error(
       "This browser cannot unpack the data of the page; open it with a current version of " +

@@ -191,7 +191,7 @@ function hasHeader(lines, known) {
     // A row of numbers in which one is misspelt is still no header.
     return !isStrange || rest.filter((cell) => asNumber(cell) !== null).length < rest.length / 2;
   }
-  // Numbers alone are no header without rows, nor where other names are known.
+  // Numbers alone are not a header without rows, nor where other names are known.
   if (lines.length === 1 || isStrange) {
     return false;
   }
@@ -208,7 +208,7 @@ function hasHeader(lines, known) {
 }
 
 /**
- * A comma, if it is no separator and numbers are written with it and never with a point.
+ * A comma, if it is not the separator and numbers are written with it and never with a point.
  *
  * Commas that may all stand between thousands decide nothing.
  *

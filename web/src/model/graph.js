@@ -52,7 +52,7 @@ export function degrees(edges, nNodes) {
  * @param {Int32Array} edges
  * @param {number} nNodes
  */
-export function halfEdges(edges, nNodes) {
+function halfEdges(edges, nNodes) {
   const bounds = new Int32Array(nNodes + 1);
   for (let i = 0; i < edges.length; i += 1) {
     bounds[edges[i] + 1] += 1;

@@ -30,7 +30,7 @@
  */
 
 import { byImportance } from "./branches.js";
-import { quantile } from "./quantiles.js";
+import { quantile } from "./stats.js";
 
 /** Of the room between two neighbouring arms, the part on either side that samples may take. */
 const REACH = 0.4;

@@ -123,7 +123,7 @@ function idColumn({ names, rows }, columns) {
   if (names === null || UNNAMED.includes(names[0])) {
     return 0;
   }
-  // Measurements with a fraction are no names, whatever the column is called.
+  // Measurements with a fraction are not names, whatever the column is called.
   const numbers = rows.map(([cell]) => Number(cell.trim() || NaN));
   const hasFraction = numbers.every(Number.isFinite) && !numbers.every(Number.isInteger);
   return ID_NAME.test(names[0].toLowerCase()) && !hasFraction ? 0 : -1;
@@ -168,7 +168,7 @@ function numberIn(cell, decimal) {
   }
 }
 
-/** The samples that can be placed and those that are left out, if missing values are no error. */
+/** The samples that can be placed and those that are left out, if missing values are not an error. */
 function withoutGaps(samples, model, isImputed) {
   const gapIn = ({ values, covariates }) => {
     const feature = isImputed ? -1 : values.findIndex(Number.isNaN);

@@ -1,7 +1,5 @@
 /** What is said of some samples: summaries, counts and differences. */
 
-import { quantileOfSorted } from "./quantiles.js";
-
 /**
  * Summary of the known values; each may stand for several samples, as many as its weight.
  *
@@ -115,4 +113,27 @@ export function percentileOf(value, percentiles) {
   }
   const part = (value - percentiles[k]) / (percentiles[k + 1] - percentiles[k]);
   return (100 * (k + part)) / last;
+}
+
+/**
+ * A quantile, interpolated linearly as numpy.quantile does.
+ *
+ * @param {ArrayLike<number>} sorted  Ascending, at least one, none missing.
+ * @param {number} q  From 0 to 1.
+ */
+function quantileOfSorted(sorted, q) {
+  const at = q * (sorted.length - 1);
+  const k = Math.min(Math.floor(at), sorted.length - 1);
+  const [low, high] = [sorted[k], sorted[Math.min(k + 1, sorted.length - 1)]];
+  const part = at - k;
+  const step = high - low;
+  return part >= 0.5 ? high - step * (1 - part) : low + step * part;
+}
+
+/**
+ * @param {ArrayLike<number>} values  At least one, none missing.
+ * @param {number} q  From 0 to 1.
+ */
+export function quantile(values, q) {
+  return quantileOfSorted(Float64Array.from(values).sort(), q);
 }

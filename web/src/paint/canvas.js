@@ -3,7 +3,7 @@
 
 const FULL = 2 * Math.PI;
 
-/** Draw shapes anew on a canvas of the page, sharp on any screen: `shapesOf(width, height)`. */
+/** Draw shapes again on a canvas of the page, sharp on any screen: `shapesOf(width, height)`. */
 export function paintElement(canvas, shapesOf) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const ratio = window.devicePixelRatio || 1;

@@ -85,7 +85,7 @@ function describe(app, column) {
 }
 
 /** The trend of a feature on every branch of the tree as it is rooted now. */
-export function trendCurves(app, column) {
+function trendCurves(app, column) {
   const { trends } = app.state;
   if (!trends) return [];
   const nPoints = trends.n_points;

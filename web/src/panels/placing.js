@@ -191,7 +191,7 @@ function card(app, row) {
 }
 
 /** The columns of `branchwise transform`. */
-export function placedCsv(app) {
+function placedCsv(app) {
   const rows = app.placesOfAdded();
   const names = [
     "sample",

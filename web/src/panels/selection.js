@@ -122,7 +122,7 @@ function exportCsv(app) {
 }
 
 /** The selected rows, or all of them, with all that the page knows of them. */
-export function rowsCsv(app) {
+function rowsCsv(app) {
   const { samples, bins, dims, axes } = app.state;
   const rows = app.selection ? app.selectedRows : Array.from({ length: app.nRows }, (_, i) => i);
   const first = samples.ids ? "sample" : "bin";

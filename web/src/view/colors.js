@@ -8,7 +8,7 @@ const LIGHT = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
   "#5A2D00", "#9600F0", "#001E87", "#B4FFA5", "#4B2D5A", "#9687FF", "#C3A55A", "#872D3C",
 ];
-// On dark ground black becomes white, and the eight more are chosen anew: each the colour farthest
+// On dark ground black becomes white, and the other eight are chosen again: each the colour farthest
 // from the ground, greys and all before it in CIE Lab, for the worst of four kinds of vision
 // (16.6 or more), among colours with a contrast of at least 3 to the ground.
 // prettier-ignore
@@ -19,7 +19,7 @@ const DARK = [
 const MISSING = { light: "#BDBDBD", dark: "#5C6068" };
 const OTHER = { light: "#737373", dark: "#9EA3AB" };
 const N_CIRCLES = 8;
-export const MOST_CATEGORIES = LIGHT.length;
+const MOST_CATEGORIES = LIGHT.length;
 
 // Viridis at every sixteenth.
 // prettier-ignore

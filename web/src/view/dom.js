@@ -67,7 +67,7 @@ export function field(text, control) {
 
 /**
  * A select with groups: [{label, options: [{value, text}]}]; groups without a label are flat.
- * The key lets the focus stay when it is drawn anew.
+ * The key lets the focus stay when it is drawn again.
  */
 export function select(groups, chosen, onchange, key = null) {
   const element = h("select", { "data-key": key, onchange: () => onchange(element.value) });
