@@ -63,7 +63,7 @@ def model_state(
     >>> from branchwise.report.embedded_model import model_state
     >>> from branchwise.trajectory import Trajectory
     >>> path = Trajectory([[0, 1]], np.array([[0.0], [4.0]]))
-    >>> model_state(path, None, None, None, None)["reason"][:56]
+    >>> model_state(path, None, None, None, None)["reason"][:60]
     'This graph was given, not learned by branchwise, so that new'
     """
     try:
