@@ -49,7 +49,7 @@ from ..graph import adjacency
 from ..linalg import column_signs, complete_basis
 from ..solvers.convergence import Callback
 from ..solvers.pca import n_components_for, principal_axes
-from ..structures import NAMES, Graph
+from ..structures import DESCRIPTIONS, NAMES, Graph
 from .chunks import (
     checked_chunks,
     dask_as_it_is,
@@ -69,6 +69,36 @@ LANDMARKS = [Interval(Integral, 2, None, closed="left")]
 
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
+
+
+# Of the estimators: parameters that all of them have.
+ESTIMATORS = {
+    "structure": DESCRIPTIONS,
+    "kernel": """
+kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
+    None fits the samples as they are. Otherwise the rows of the kernel matrix between the
+    samples and the training samples are the data, whatever the kernel, as in the paper's
+    experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
+    exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
+    and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
+    of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
+    and `inverse_transform` then refer to kernel values, one per training sample, in the
+    place of features. The order of the samples matters by rounding only.
+""",
+    "kernel_params": """
+kernel_params : dict or None, default=None
+    ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
+    features; keyword arguments of a callable.
+""",
+    "verbose": """
+verbose : int, default=0
+    Show one line of progress when positive.
+""",
+    "callback": """
+callback : callable or None, default=None
+    Called after every iteration with its record (`branchwise.solvers.convergence.Progress`).
+""",
+}
 
 
 def all_or_nothing(fit: Fit) -> Fit:

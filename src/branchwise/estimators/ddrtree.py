@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import _kdtree as kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
+from .._docs import documented
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import check_fixed_graph, check_init, resolve_n_centers
@@ -29,7 +30,7 @@ from ..solvers.initialization import (
     starting_centers,
 )
 from ..structures import FixedGraph, as_structure, in_order
-from .base import STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
+from .base import ESTIMATORS, STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
 from .progress import run_solver
 
 # A new point has reached its place when it moves by less than this part of the largest
@@ -39,6 +40,7 @@ FIXED_POINT_RTOL = 1e-10
 MAX_FIXED_POINT_STEPS = 1000
 
 
+@documented(ESTIMATORS)
 class DDRTree(StructureLearner):
     """Dimensionality reduction onto a tree, or another graph, of cluster centres.
 
@@ -68,24 +70,9 @@ class DDRTree(StructureLearner):
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples. Larger values make
         a shorter, smoother tree and lose branches.
-    structure : str, matrix or object, default="tree"
-        The set of graphs to choose from (`op:spl-graph`). By name:
-
-        - "tree": spanning trees; the best is computed exactly;
-        - "forest": several trees, for groups that are to stay unconnected. How many is
-          seen from the gaps between the starting centres, or is given as
-          ``branchwise.structures.Forest(n_trees=3)``; exact;
-        - "ring": closed curves. The best one is searched for, from scratch in the first
-          iteration and then from the last one's ring: a heuristic;
-        - "curve": curves from end to end, without branches; a heuristic like "ring";
-        - "graph": trees with cycles where a long way round ends near its beginning
-          (`branchwise.structures.SparseGraph`); a heuristic.
-
+    {structure}
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
-        row k of ``init`` or, with ``n_centers=None``, starts at sample k. Any object with a
-        method ``best_graph(points)`` will do as well (`branchwise.structures.Structure`). The
-        objective never rises with any of them: a graph that costs more than the last one is not
-        taken.
+        row k of ``init`` or, with ``n_centers=None``, starts at sample k.
     gamma : float, default=10.0
         Weight γ > 0 of the clusters.
     sigma : float or "auto", default="auto"
@@ -102,18 +89,8 @@ class DDRTree(StructureLearner):
         Starting centres in the principal components (signs as in ``components_``: the entry of
         largest size is positive), or in the centred features if ``n_components`` is None. None
         starts from k-means, or with one centre per sample from the samples.
-    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
-        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
-        samples and the training samples are the data, whatever the kernel, as in the paper's
-        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
-        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
-        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
-        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
-        and `inverse_transform` then refer to kernel values, one per training sample, in the
-        place of features. The order of the samples matters by rounding only.
-    kernel_params : dict or None, default=None
-        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
-        features; keyword arguments of a callable.
+    {kernel}
+    {kernel_params}
     max_iter : int, default=200
         Most iterations to run.
     tol : float, default=1e-5
@@ -124,10 +101,8 @@ class DDRTree(StructureLearner):
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it. For Dask arrays their scheduler decides.
-    verbose : int, default=0
-        Show one line of progress when positive.
-    callback : callable or None, default=None
-        Called after every iteration with its record (`branchwise.solvers.convergence.Progress`).
+    {verbose}
+    {callback}
     checkpoint : path or None, default=None
         A file to write after every iteration; ``fit(X, resume=True)`` goes on from there. It
         takes 8·n_components·(n_features + 2·n_centers) bytes per iteration, however many samples

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from .. import _kdtree as kdtree
 from .._compat import Interval, StrOptions, effective_n_jobs
+from .._docs import documented
 from .._typing import Floats, Matrix
 from ..data.centering import CentredRows
 from ..data.row_order import canonical_order, first_alike
@@ -17,6 +18,7 @@ from ..solvers.convergence import Callback
 from ..solvers.drtree import drtree
 from ..structures import FixedGraph, as_structure, in_order
 from .base import (
+    ESTIMATORS,
     LANDMARKS,
     STRUCTURES,
     StructureLearner,
@@ -27,6 +29,7 @@ from .chunks import landmarks_of
 from .progress import run_solver
 
 
+@documented(ESTIMATORS)
 class DRTree(StructureLearner):
     """Dimensionality reduction onto a tree, or another graph, with one node per sample.
 
@@ -49,35 +52,11 @@ class DRTree(StructureLearner):
     lam : float or "auto", default="auto"
         Weight λ ≥ 0 of the tree; it has no unit. "auto" is 0.1·n_samples, the paper's choice
         for images. 0 gives PCA.
-    structure : str, matrix or object, default="tree"
-        The set of graphs to choose from (`op:spl-graph`). By name:
-
-        - "tree": spanning trees; the best is computed exactly;
-        - "forest": several trees, for groups that are to stay unconnected. How many is
-          seen from the gaps between the starting points, or is given as
-          ``branchwise.structures.Forest(n_trees=3)``; exact;
-        - "ring": closed curves. The best one is searched for, from scratch in the first
-          iteration and then from the last one's ring: a heuristic;
-        - "curve": curves from end to end, without branches; a heuristic like "ring";
-        - "graph": trees with cycles where a long way round ends near its beginning
-          (`branchwise.structures.SparseGraph`); a heuristic.
-
+    {structure}
         A symmetric matrix of non-negative weights, sparse or dense, is a fixed graph: node k is
-        sample k. Any object with a method ``best_graph(points)`` will do as well
-        (`branchwise.structures.Structure`). The objective never rises with any of them: a graph
-        that costs more than the last one is not taken.
-    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
-        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
-        samples and the training samples are the data, whatever the kernel, as in the paper's
-        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
-        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
-        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
-        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
-        and `inverse_transform` then refer to kernel values, one per training sample, in the
-        place of features. The order of the samples matters by rounding only.
-    kernel_params : dict or None, default=None
-        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
-        features; keyword arguments of a callable.
+        sample k.
+    {kernel}
+    {kernel_params}
     max_iter : int, default=100
         Most iterations to run.
     tol : float, default=1e-6
@@ -96,10 +75,8 @@ class DRTree(StructureLearner):
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it.
-    verbose : int, default=0
-        Show one line of progress when positive.
-    callback : callable or None, default=None
-        Called after every iteration with its record (`branchwise.solvers.convergence.Progress`).
+    {verbose}
+    {callback}
 
     Attributes
     ----------

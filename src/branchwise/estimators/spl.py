@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, effective_n_jobs, fitted_rows
+from .._docs import documented
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import check_n_neighbors, check_neighbors
@@ -33,11 +34,12 @@ from ..solvers.spl import (
 )
 from ..solvers.spl_solver import Solver, choose_solver, solve_spl, spl_bytes
 from ._posterior import PosteriorMixin
-from .base import LANDMARKS, StructureLearner, TrainingRecord, all_or_nothing
+from .base import ESTIMATORS, LANDMARKS, StructureLearner, TrainingRecord, all_or_nothing
 from .chunks import landmarks_of
 from .progress import run_solver
 
 
+@documented(ESTIMATORS)
 class SPL(PosteriorMixin, StructureLearner):
     """Structured projection learning: a smooth skeleton, at the global optimum.
 
@@ -104,18 +106,8 @@ class SPL(PosteriorMixin, StructureLearner):
         for a few hundred samples, then "sparse" while an iteration takes some five seconds at
         most or, with many samples, while it takes no longer than a sketch, and "sketch" beyond;
         ``loss="equality"`` knows "exact" only.
-    kernel : {"linear", "rbf", "precomputed"}, callable or None, default=None
-        None fits the samples as they are. Otherwise the rows of the kernel matrix between the
-        samples and the training samples are the data, whatever the kernel, as in the paper's
-        experiments with images: "linear" fits X·Xᵀ as it would fit X. "rbf" is
-        exp(−g·‖x − x'‖²). "precomputed" takes the matrix itself, (n_samples, n_samples) in `fit`
-        and (n_new_samples, n_samples) in `transform`. A callable takes two arrays of samples,
-        of n_a and n_b rows, and returns an array of shape (n_a, n_b). ``mean_``, ``components_``
-        and `inverse_transform` then refer to kernel values, one per training sample, in the
-        place of features. The order of the samples matters by rounding only.
-    kernel_params : dict or None, default=None
-        ``{"gamma": g}`` for "rbf", by default 1/n_features, the paper's for standardised
-        features; keyword arguments of a callable.
+    {kernel}
+    {kernel_params}
     max_iter : int, default=500
         Most iterations to run.
     tol : float, default=1e-6
@@ -137,10 +129,8 @@ class SPL(PosteriorMixin, StructureLearner):
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it.
-    verbose : int, default=0
-        Show one line of progress when positive.
-    callback : callable or None, default=None
-        Called after every iteration with its record (`branchwise.solvers.convergence.Progress`).
+    {verbose}
+    {callback}
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from ..data.row_order import row_keys
 from ..estimators import SPL, DDRTree, DRTree, StructureLearner, TrainingRecord
 from ..estimators.base import tree_and_parts
 from ..graph import adjacency
-from ..structures import Curve, FixedGraph, Forest, Graph, Ring, SparseGraph, Tree
+from ..structures import KINDS, FixedGraph, Graph
 from .fields import HUGE, Fields
 from .format import Unsound
 
@@ -339,7 +339,7 @@ RESTORE: dict[type, Callable[[Any, Fields], dict[str, Any]]] = {
     DDRTree: restore_ddrtree,
 }
 
-STRUCTURES = {cls.__name__: cls for cls in (Tree, Forest, Ring, Curve, SparseGraph, FixedGraph)}
+STRUCTURES: dict[str, Any] = {cls.__name__: cls for cls in KINDS}
 
 # Of the run of a fit, not of the model.
 NOT_KEPT = {"callback", "checkpoint"}

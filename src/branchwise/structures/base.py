@@ -1,5 +1,6 @@
 """What a structure is, and how the solvers use one."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -171,3 +172,29 @@ def graph_of(matrix: Matrix, n_nodes: int | None, whose: str) -> Graph:
     present = upper.data > 0
     edges = np.column_stack([upper.row[present], upper.col[present]]).astype(np.intp)
     return Graph(edges, upper.data[present])
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered:
+    """A structure whose nodes come in another order than it knows them by."""
+
+    structure: Any
+    order: Ints
+
+    def prepare(self, points: Floats) -> "Reordered":
+        """The structure, prepared for the points in its own order."""
+        return Reordered(prepare(self.structure, self._own(points)), self.order)
+
+    def best_graph(self, points: Floats) -> Graph:
+        """Its graph, with the nodes numbered as they come."""
+        graph = choose_graph(self.structure, self._own(points), None)
+        graph = check_graph(graph, len(points), "best_graph's")
+        place = np.argsort(self.order)
+        edges = np.sort(place[graph.edges], axis=1)
+        sorting = np.lexsort(edges.T[::-1])
+        return Graph(edges[sorting], graph.weights[sorting], graph.penalty)
+
+    def _own(self, points: Floats) -> Floats:
+        own = np.empty_like(points)
+        own[self.order] = points
+        return own

@@ -12,8 +12,8 @@ class Ring:
     """Closed curves: every node has two neighbours.
 
     The cheapest is a shortest round trip with squared distances, which nobody can compute in
-    reasonable time: it is searched for (`branchwise.graph.tour`), first from scratch and then from the
-    last iteration's. With fewer than three nodes a ring is a curve.
+    reasonable time: it is searched for (`branchwise.graph.tour`), first from scratch and then from
+    the last iteration's. With fewer than three nodes a ring is a curve.
 
     Examples
     --------
