@@ -171,7 +171,7 @@ function tiedToNeighbours(place, projected, x) {
   return projected.map((value, k) => (4 * pull[k] + gamma * value) / (4 * total + gamma + 1));
 }
 
-/** Maximiser over 0 < s ≤ upper of a·log s − 2φs − s²/(2·slack): maximise_edgewise. */
+/** Maximiser over 0 < s ≤ upper of a·log s − 2φs − s²/(2·slack): Loss.weights. */
 function bestWeight(a, phi, slack, upper) {
   const s = slack === Infinity ? a / (2 * phi) : a / (phi + Math.hypot(phi, Math.sqrt(a / slack)));
   return Math.min(s, upper);
