@@ -176,7 +176,7 @@ def seen(Y: Any) -> Floats:
     """How far the rows spread in a few directions, by which one table is told from another.
 
     Means and variances would not do: standardised tables have them in common. Nor would the
-    values themselves, of which rounding changes some when they are prepared anew.
+    values themselves, of which rounding changes some when they are prepared again.
     """
     V = np.random.default_rng(0).standard_normal((Y.n_features, N_SEEN))
     V = Y.lower(V / np.linalg.norm(V, axis=0))

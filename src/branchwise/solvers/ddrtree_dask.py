@@ -152,7 +152,7 @@ def advance(
     gamma: float,
     sigma: float,
 ) -> tuple[Placed, Sums]:
-    """Move the points of a chunk to where the last iteration left them, and assign them anew."""
+    """Move the points of a chunk to where the last iteration left them, and assign them again."""
     points = moved(rows, placed, mean, steps, gamma, sigma)
     R = points.assign(C, sums_only=True)
     assert R.overlap_matrix is not None
