@@ -387,7 +387,8 @@ def test_the_package_runs_as_a_module(tmp_path):
 
 
 def test_help_comes_without_the_libraries_of_a_fit():
-    code = "import sys; from branchwise.cli.arguments import build_parser; build_parser().format_help()"
+    code = "import sys; from branchwise.cli.arguments import build_parser as build"
+    code += "; build().format_help()"
     code += "; print([m for m in ('sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

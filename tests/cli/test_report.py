@@ -91,8 +91,8 @@ def test_a_fit_is_not_lost_for_its_page(table, tmp_path, branchwise, monkeypatch
     code, text, err = branchwise("fit", table, "-o", out, "--id", "patient", "--figure", "none")
     assert code == 0
     assert err == (
-        "branchwise: warning: the report could not be made (RuntimeError: no page today); all other "
-        f"results are complete, and branchwise report {out} tries again.\n"
+        "branchwise: warning: the report could not be made (RuntimeError: no page today); all "
+        f"other results are complete, and branchwise report {out} tries again.\n"
     )
     assert "report.html" not in text
     assert (out / "model.branchwise").exists()
@@ -240,13 +240,13 @@ def test_without_the_input_the_page_says_so(simulated, tmp_path, branchwise):
     code, _, err = branchwise("report", out, "--force")
     assert code == 0
     assert err == (
-        f"branchwise: warning: the report is without features: the input {path} has changed since the "
-        "fit; run branchwise fit again.\n"
+        f"branchwise: warning: the report is without features: the input {path} has changed since "
+        "the fit; run branchwise fit again.\n"
     )
     state = read_report(out / "report.html")
     assert state["notes"] == [
-        "Features are not in this page: the input t.csv has changed since the fit; run branchwise fit "
-        "again."
+        "Features are not in this page: the input t.csv has changed since the fit; run branchwise "
+        "fit again."
     ]
     assert groups(state, "feature") == []
     assert groups(state, "annotation") == ["sex", "stage"]
@@ -255,8 +255,8 @@ def test_without_the_input_the_page_says_so(simulated, tmp_path, branchwise):
         code, _, err = branchwise("report", out, *given)
         assert code == 1
         assert err == (
-            f"branchwise report: the report cannot have 'lab3': the input {path} has changed since the "
-            "fit; run branchwise fit again.\n"
+            f"branchwise report: the report cannot have 'lab3': the input {path} has changed since "
+            "the fit; run branchwise fit again.\n"
         )
 
 

@@ -145,7 +145,7 @@ def build_parser(plugins: Sequence[Command] = ()) -> argparse.ArgumentParser:
 def add_fit(parser: argparse.ArgumentParser) -> None:
     """Options of `branchwise fit`."""
     parser.add_argument("input", metavar="INPUT", help="table to read")
-    add_out(parser, "folder to write, made anew", required=True)
+    add_out(parser, "folder to write", required=True)
     parser.add_argument("--method", choices=METHODS, default="ddrtree", help="default: %(default)s")
     add_reading(parser)
     add_preparation(parser)
@@ -308,7 +308,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         metavar="A,B",
-        help="columns that are no features; kept as annotations",
+        help="columns that are not features; kept as annotations",
     )
     group.add_argument("--use-rep", metavar="KEY", help="of .h5ad and .zarr: matrix in obsm")
     group.add_argument("--layer", metavar="KEY", help="of .h5ad and .zarr: layer in place of X")
@@ -438,7 +438,7 @@ def json_object(text: str) -> Any:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no JSON: {error}") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise argparse.ArgumentTypeError(f'{text!r} must be an object such as {{"gamma": 0.1}}')
     return found
@@ -501,10 +501,11 @@ examples:
 """
 
 REPORT = """\
-Write an interactive page of a result of `branchwise fit`: one HTML file that any browser opens, without
-a network or anything else. `branchwise fit` writes it, too; here it is made anew, with another root,
-colour or title, or with more features (these are read from the input of the fit, if it has not
-changed). The page holds the values that it shows: mail it only to those who may see them.
+Write an interactive page of a result of `branchwise fit`: one HTML file that any browser opens,
+without a network or anything else. `branchwise fit` writes it, too; here it is made again, with
+another root, colour or title, or with more features (these are read from the input of the fit, if
+it has not changed). The page holds the values that it shows: mail it only to those who may see
+them.
 """
 
 REPORT_EXAMPLES = """\
@@ -514,8 +515,8 @@ examples:
 """
 
 PLOT = """\
-Draw a result of `branchwise fit`: the embedding with its graph, the tree laid out flat, branches as a
-graph, the adjacency matrix, how the objective converged, or features along the tree (these are
+Draw a result of `branchwise fit`: the embedding with its graph, the tree laid out flat, branches as
+a graph, the adjacency matrix, how the objective converged, or features along the tree (these are
 read from the input of the fit, if it has not changed).
 """
 
@@ -527,8 +528,8 @@ examples:
 """
 
 SCORE = """\
-How well a result of `branchwise fit` agrees with labels that it has not seen: accuracy of the nearest
-neighbour, and with a root how branches and pseudotime agree with them.
+How well a result of `branchwise fit` agrees with labels that it has not seen: accuracy of the
+nearest neighbour, and with a root how branches and pseudotime agree with them.
 """
 
 SCORE_EXAMPLES = """\
@@ -564,7 +565,8 @@ Print a script that lets the shell complete commands, options and file names.
 COMPLETION_EXAMPLES = """\
 examples:
   branchwise completion bash > ~/.local/share/bash-completion/completions/branchwise
-  branchwise completion zsh > ~/.zfunc/_branchwise   (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  branchwise completion zsh > ~/.zfunc/_branchwise
+    (with fpath+=~/.zfunc before compinit in ~/.zshrc)
 """
 
 # Stands in the help for the command of branchwise-paper where that is not installed.

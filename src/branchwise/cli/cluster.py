@@ -39,7 +39,6 @@ def scheduler(
     if address is None:
         yield None
         return
-    check_address(address)
     dask = import_extra("dask", NEEDS, "dask")
     import_extra("dask.array", NEEDS, "dask")
     if address == "threads":
@@ -63,7 +62,7 @@ def scheduler(
 
 
 def check_address(address: str) -> None:
-    """A word without a port is no address: say so rather than wait for an answer."""
+    """A word without a port is not an address: say so rather than wait for an answer."""
     if address not in {"threads", "local"} and ":" not in address:
         raise Usage(
             f"--scheduler {address} must be threads, local, or the address of a Dask scheduler, "

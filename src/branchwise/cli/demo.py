@@ -9,6 +9,7 @@ from ..estimators import DDRTree
 from .arguments import build_parser
 from .console import Console
 from .fit import describe, fit
+from .request import parse_request
 from .results import check_out
 
 SOURCE = "scikit-learn's breast-cancer table"
@@ -22,7 +23,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     DDRTree(max_iter=1, tol=0, random_state=0).fit(table.X)  # loads or compiles the inner loops
     given = ["fit", SOURCE, "--out", str(options.out), "--force", "--standardize"]
     given += ["--root", "diagnosis=benign", "--color", "diagnosis", "pseudotime"]
-    facts = fit(table, build_parser().parse_args(given), console)
+    request = parse_request(build_parser().parse_args(given))
+    facts = fit(table, request, console)
     console.result(facts, describe(facts, options.out))
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .. import __version__, estimators
+from .. import __version__
 from .._compat import import_pandas
 from .._messages import listed
 from ..data.dask import is_dask
 from ..data.table import Table, column, missing_by_column, missing_message
+from ..estimators import DDRTree
 from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
 from ..io.safety import check_path
@@ -28,19 +29,20 @@ from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
 from ..trajectory import Trajectory
-from .arguments import PARAMETERS
 from .cluster import scheduler, showing_passes
-from .console import Console, Failure, Usage
-from .inputs import kept_rows
-from .pages import NO_PAGE, write_page
-from .pictures import colored_panels, default_colors, save_figure
-from .results import MODEL, REPORT, RUN, check_out, new_folder, write_frame, write_json
-from .roots import parse_node, parse_root
-
-CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
-
-# In the order in which they are done.
-STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
+from .console import Console, Failure
+from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
+from .request import STEPS, Request, parse_request, parse_root
+from .results import (
+    MODEL,
+    REPORT,
+    RUN,
+    check_out,
+    kept_rows,
+    new_folder,
+    write_frame,
+    write_json,
+)
 
 AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
 
@@ -49,130 +51,79 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Check everything that can be wrong before the work, do it, and tell what came out."""
-    estimator = make_estimator(options)
-    make_preparation(options), parse_root(options.root)
-    if options.end is not None and options.root is None:
-        raise Usage("--end needs a --root to start from; add one, or --root auto.")
-    check_scheduled(options)
-    check_out(options.out, force=options.force)
-    check_path(options.input)
+    request = parse_request(options)
+    check_out(request.out, force=request.force)
+    check_path(request.source)
     # After the parent of the results was made, where it may be.
-    check_checkpoint(estimator, resume=options.resume, force=options.force)
-    console.stage("connect" if options.scheduler else "read")
-    is_kept = getattr(options, "checkpoint", None) is not None
+    check_checkpoint(request)
+    console.stage("connect" if request.scheduler else "read")
+    is_kept = getattr(request.estimator, "checkpoint", None) is not None
     remedy = "run the command again" + (
         " with --resume"
         if is_kept
         else "; with --checkpoint PATH a fit of ddrtree could go on from its last iteration"
     )
-    with scheduler(options.scheduler, console, remedy) as work:
+    with scheduler(request.scheduler, console, remedy) as work:
         console.stage("read")
         with showing_passes(work)("read"):
-            table = read_table(options.input, lazy=work is not None, **reading_of(options))
-        facts = fit(table, options, console, work)
-    console.result(facts, describe(facts, options.out))
+            table = read_table(request.source, lazy=work is not None, **request.reading)
+        facts = fit(table, request, console, work)
+    console.result(facts, describe(facts, request.out))
 
 
-def check_scheduled(options: argparse.Namespace) -> None:
-    """What cannot be done chunk by chunk, or gone on with."""
-    if options.resume and getattr(options, "checkpoint", None) is None:
-        raise Usage(
-            "--resume needs the file that an earlier fit has written; add --checkpoint PATH."
-        )
-    if options.scheduler is None:
-        return
-    for name in ("impute", "rank_normalize", "adjust", "kernel"):
-        if getattr(options, name, None):
-            raise Usage(
-                f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
-                f"--scheduler they are read chunk by chunk; leave one of the two out."
-            )
-
-
-def check_checkpoint(estimator: Any, *, resume: bool, force: bool) -> None:
+def check_checkpoint(request: Request) -> None:
     """Say before anything is read that its file cannot be written, or would be lost."""
-    if getattr(estimator, "checkpoint", None) is None:
+    if getattr(request.estimator, "checkpoint", None) is None:
         return
     try:
-        checkpoint = Checkpoint.of(estimator, resume)
+        checkpoint = Checkpoint.of(request.estimator, request.resume)
     except ValueError as error:
         raise Failure(f"--{error}") from error
-    if checkpoint.path is not None and checkpoint.path.exists() and not (resume or force):
+    is_replaced = request.resume or request.force
+    if checkpoint.path is not None and checkpoint.path.exists() and not is_replaced:
         raise Failure(
             f"--checkpoint={str(checkpoint.path)!r} has the iterations of an earlier fit; go on "
             "from them with --resume, replace them with --force, or choose another name."
         )
 
 
-def check_n_features(table: Table, options: argparse.Namespace) -> None:
-    """Of a table that stays in its file, products of all pairs of features are summed."""
-    n_features = len(table.features)
-    if options.method == "ddrtree" and options.pca is None and n_features > MAX_FEATURES:
-        raise Failure(
-            f"{table.source} has {n_features:,} features, but --method ddrtree takes at most "
-            f"{MAX_FEATURES:,} with --scheduler; reduce them first, for instance with --pca 50."
-        )
-
-
-def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """How to read the table: what is adjusted for is no feature."""
-    return {
-        "id": options.id,
-        "exclude": list(dict.fromkeys([*options.exclude, *getattr(options, "adjust", [])])),
-        "use_rep": options.use_rep,
-        "layer": options.layer,
-    }
-
-
-def make_estimator(options: argparse.Namespace) -> Any:
-    """The estimator with the parameters that were given, checked before anything is read."""
-    given = {p.name: getattr(options, p.name) for p in PARAMETERS if hasattr(options, p.name)}
-    for name, methods, *_ in PARAMETERS:
-        if name in given and options.method not in methods:
-            raise Usage(
-                f"--{name} is a parameter of {' and '.join(methods)}, not of "
-                f"--method {options.method}; leave it out or choose another method."
-            )
-    given.setdefault("random_state", 0)
-    kind = getattr(estimators, CLASSES[options.method])
-    try:
-        kind(**given).check_parameters()
-    except ValueError as error:
-        raise Usage(str(error)) from error
-    return kind(**given)
-
-
-def make_preparation(options: argparse.Namespace) -> Preparation:
-    """The preparation that was asked for."""
-    if options.pca is not None and options.pca < 1:
-        raise Usage(f"--pca {options.pca} must be at least 1.")
-    prepared = [name for name in STEPS if getattr(options, name)]
-    if prepared and getattr(options, "kernel", None) == "precomputed":
-        raise Usage(
-            f"--{prepared[0].replace('_', '-')} is for features, not for a kernel matrix; leave it "
-            "out, or --kernel precomputed."
-        )
-    return Preparation(
-        impute=options.impute,
-        log1p=options.log1p,
-        rank_normalize=options.rank_normalize,
-        adjust=list(dict.fromkeys(options.adjust)) or None,
-        standardize=options.standardize,
-        pca=options.pca,
-        random_state=getattr(options, "random_state", 0),
-    )
-
-
 def fit(
-    table: Table, options: argparse.Namespace, console: Console, work: dict[str, Any] | None = None
+    table: Table, request: Request, console: Console, work: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Fit a table and write all results into the folder; return what run.json says.
 
     `work` is what `scheduler` says of Dask, if the table is read by it.
     """
-    estimator, preparation = make_estimator(options), make_preparation(options)
+    check_table(table, request, work)
+    console.stage("hash")
+    # One machine would read for hours what many share.
+    is_hashed = work is None and Path(request.source).exists()
+    sha256 = (table.sha256 or file_hash(request.source)) if is_hashed else None
+    started = datetime.now(UTC)
+    made = learn(table, request, console, work)
+    warn_of_other_roots(made.trajectory)
+    console.stage("write")
+    with new_folder(request.out, force=request.force) as folder:
+        tables, columns = tables_of(made, table, request.colors)
+        about = tables["embedding"][columns["annotations"]]
+        colors = request.colors or default_colors(made.is_rooted, about)
+        files = write_results(folder, made, tables, colors, request)
+        console.stage("report" if request.has_report else None)
+        told = told_by(console)
+        facts = record(made, table, request, work, told, sha256, started, columns, files)
+        if request.has_report and add_report(folder, made, table, facts, about, colors[0]):
+            files["report"] = REPORT
+        console.stage(None)
+        facts |= told_by(console)
+        write_json(facts, folder / RUN)
+    return facts
+
+
+def check_table(table: Table, request: Request, work: dict[str, Any] | None) -> None:
+    """What of the request does not fit the table is said before the fit."""
     if work is not None:
-        check_n_features(table, options)
+        check_n_features(table, request)
+    preparation = request.preparation
     with showing_passes(work)("read"):
         check_missing(table, preparation)
     missing = missing_by_column(table) if preparation.impute == "median" else {}
@@ -182,14 +133,40 @@ def fit(
             f"--impute median needs a value in every column, but {table.source} has none in "
             f"{listed(empty)}; leave such columns out with --exclude."
         )
-    for name in options.color:
+    for name in request.colors:
         if name not in COMPUTED:
-            column(table, name)  # complains now rather than after the fit
-    console.stage("hash")
-    # One machine would read for hours what many share.
-    is_hashed = work is None and Path(options.input).exists()
-    digest = (table.sha256 or file_hash(options.input)) if is_hashed else None
-    started = datetime.now(UTC)
+            column(table, name)
+
+
+def check_n_features(table: Table, request: Request) -> None:
+    """Of a table that stays in its file, products of all pairs of features are summed."""
+    n_features = len(table.features)
+    is_summed = isinstance(request.estimator, DDRTree) and request.preparation.pca is None
+    if is_summed and n_features > MAX_FEATURES:
+        raise Failure(
+            f"{table.source} has {n_features:,} features, but --method ddrtree takes at most "
+            f"{MAX_FEATURES:,} with --scheduler; reduce them first, for instance with --pca 50."
+        )
+
+
+def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
+    """Missing values are named by column unless the user said what to do with them."""
+    missing = missing_by_column(table) if preparation.impute is None else {}
+    if missing:
+        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    if preparation.impute != "drop":
+        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
+        gaps = {name: count for name, count in gaps.items() if count}
+        remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
+        if gaps:
+            raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
+
+
+def learn(
+    table: Table, request: Request, console: Console, work: dict[str, Any] | None
+) -> Pipeline:
+    """The fitted pipeline, with a bar for those who wait for it."""
+    estimator = request.estimator
     with (
         ExitStack() as passes,
         console.progress(type(estimator).__name__, estimator.max_iter) as callback,
@@ -203,50 +180,48 @@ def fit(
         made = fit_pipeline(
             table,
             estimator.set_params(callback=callback),
-            preparation,
+            request.preparation,
             root=parse_root(
-                options.root, options.root_at, {*table.annotations.columns, *table.features}
+                request.root, request.root_at, {*table.annotations.columns, *table.features}
             ),
-            end=parse_node(options.end),
-            prune=options.prune,
-            resume=options.resume,
-            reading=reading_of(options),
+            end=request.end,
+            prune=request.prune,
+            resume=request.resume,
+            reading=request.reading,
             on_stage=begin,
         )
     made.estimator.set_params(callback=None)
-    warn_of_other_roots(made.trajectory)
-    console.stage("write")
-    with new_folder(options.out, force=options.force) as folder:
-        tables, columns = tables_of(made, table, options.color)
-        files: dict[str, Any] = {name: f"{name}.{options.format}" for name in tables}
-        for name, frame in tables.items():
-            write_frame(frame, folder / files[name])
-        made.save(folder / MODEL)
-        files["model"] = MODEL
-        about = tables["embedding"][columns["annotations"]]
-        colors = options.color or default_colors(made.is_rooted, about)
-        if options.figure != "none":
-            endings = ("png", "svg") if options.figure == "both" else (options.figure,)
-            # One component gives no plane to draw in, but a tree.
-            draw = plot_embedding if len(columns["embedding"]) > 1 else plot_layout
-            figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
-            files["figure"] = [f"figure.{ending}" for ending in endings]
-            save_figure(figure, [folder / name for name in files["figure"]])
-        console.stage("report" if options.report else None)
-        facts = record(made, table, options) | told_by(console)
-        if work is not None:
-            chunks = list(table.X.chunks[0])
-            facts["scheduler"] = {**work, "chunks": len(chunks), "rows per chunk": max(chunks)}
-            facts["versions"]["dask"] = metadata.version("dask")
-        facts["started"] = started.isoformat(timespec="seconds")
-        facts["input"]["sha256"] = digest
-        facts["columns"], facts["files"] = columns, files
-        if options.report and add_report(folder, made, table, facts, about, colors[0]):
-            files["report"] = REPORT
-        console.stage(None)
-        facts |= told_by(console)
-        write_json(facts, folder / RUN)
-    return facts
+    return made
+
+
+def warn_of_other_roots(path: Trajectory) -> None:
+    """Say where time starts in parts of a forest that the given root is not in."""
+    starts = path.milestones_.query("is_root")
+    others = starts.index[~starts["node"].isin(path.view.chosen_roots)].tolist()
+    if path.view.chosen_roots and others:
+        warnings.warn(
+            f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
+            f"own times start at {listed(others)}.",
+            stacklevel=2,
+        )
+
+
+def write_results(
+    folder: Path, made: Pipeline, tables: dict[str, Any], colors: Sequence[str], request: Request
+) -> dict[str, Any]:
+    """Write tables, model and pictures; return the names of the files by what they hold."""
+    files: dict[str, Any] = {name: f"{name}.{request.ending}" for name in tables}
+    for name, frame in tables.items():
+        write_frame(frame, folder / files[name])
+    made.save(folder / MODEL)
+    files["model"] = MODEL
+    if request.pictures:
+        # One component gives no plane to draw in, but a tree.
+        draw = plot_embedding if made.embedding.shape[1] > 1 else plot_layout
+        figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
+        files["figure"] = [f"figure.{ending}" for ending in request.pictures]
+        save_figure(figure, [folder / name for name in files["figure"]])
+    return files
 
 
 def add_report(
@@ -262,38 +237,12 @@ def add_report(
         write_page(folder / REPORT, made, facts, about, given, color=color, notes=notes)
     except Exception as error:  # whatever it is, the results are there
         warnings.warn(
-            f"{NO_PAGE} ({type(error).__name__}: {' '.join(str(error).split())})"
-            f"; all other results are complete, and branchwise report {facts['command']['out']} tries "
-            "again.",
+            f"{NO_PAGE} ({type(error).__name__}: {' '.join(str(error).split())}); all other "
+            f"results are complete, and branchwise report {facts['command']['out']} tries again.",
             stacklevel=2,
         )
         return False
     return True
-
-
-def warn_of_other_roots(path: Trajectory) -> None:
-    """Say where time starts in parts of a forest that the given root is not in."""
-    starts = path.milestones_.query("is_root")
-    others = starts.index[~starts["node"].isin(path.view.chosen_roots)].tolist()
-    if path.view.chosen_roots and others:
-        warnings.warn(
-            f"{len(others)} of {len(starts)} parts of the graph are without the given root; their "
-            f"own times start at {listed(others)}.",
-            stacklevel=2,
-        )
-
-
-def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
-    """Missing values are named by column unless the user said what to do with them."""
-    missing = missing_by_column(table) if preparation.impute is None else {}
-    if missing:
-        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
-    if preparation.impute != "drop":
-        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
-        gaps = {name: count for name, count in gaps.items() if count}
-        remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
-        if gaps:
-            raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
 def tables_of(
@@ -360,30 +309,42 @@ def unused(name: str, taken: Collection[str]) -> str:
     return name
 
 
-def record(made: Pipeline, table: Table, options: argparse.Namespace) -> dict[str, Any]:
-    """What was done, with what, and what came of it."""
-    model, path, preparation = made.estimator, made.trajectory, made.preparation
+def record(
+    made: Pipeline,
+    table: Table,
+    request: Request,
+    work: dict[str, Any] | None,
+    told: dict[str, Any],
+    sha256: str | None,
+    started: datetime,
+    columns: dict[str, list[str]],
+    files: dict[str, Any],
+) -> dict[str, Any]:
+    """What was done, with what, and what came of it: for run.json, the page and the summary."""
+    model, path = made.estimator, made.trajectory
     given = model.get_params(deep=False)
     kept = set(path.names_.tolist())
+    libraries = LIBRARIES if work is None else (*LIBRARIES, "dask")
     return {
         "branchwise": __version__,
-        "command": {k: v if not isinstance(v, Path) else str(v) for k, v in vars(options).items()},
+        "command": request.command,
         "versions": {
             "python": platform.python_version(),
-            **{name: metadata.version(name) for name in LIBRARIES},
+            **{name: metadata.version(name) for name in libraries},
         },
         "platform": platform.platform(),
         "method": type(model).__name__,
         "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose"}},
         "fitted": fitted_facts(model),
         "seed": given["random_state"],
-        "preparation": preparation.get_params(deep=False),
+        "preparation": made.preparation.get_params(deep=False),
         "input": {
-            "path": str(options.input),
+            "path": str(request.source),
             "n_samples": len(table.samples),
             "n_features": len(made.features),
             "n_annotations": table.annotations.shape[1],
             "dropped": [name for name in table.samples if name not in kept],
+            "sha256": sha256,
         },
         "n_components": int(model.embedding_.shape[1]),
         "objective": float(model.objective_),
@@ -391,8 +352,19 @@ def record(made: Pipeline, table: Table, options: argparse.Namespace) -> dict[st
         "converged": bool(model.converged_),
         "optimality_gap": getattr(model, "optimality_gap_", None),
         "graph": graph_facts(path),
-        "root": options.root,
+        "root": request.root,
+        **told,
+        **({} if work is None else {"scheduler": work | chunk_facts(table)}),
+        "started": started.isoformat(timespec="seconds"),
+        "columns": columns,
+        "files": files,
     }
+
+
+def chunk_facts(table: Table) -> dict[str, Any]:
+    """How a table was read that stays in its file."""
+    sizes = list(table.X.chunks[0])
+    return {"chunks": len(sizes), "rows per chunk": max(sizes)}
 
 
 def told_by(console: Console) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from .._messages import listed
 from ..data.table import missing_by_column
 from ..io import read_table
 from .console import Console
-from .fit import STEPS, reading_of
+from .request import STEPS, reading_of
 from .results import MODEL, RUN
 
 

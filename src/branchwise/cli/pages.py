@@ -1,13 +1,31 @@
-"""The interactive report of a result."""
+"""The pictures and the interactive page of a result."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from .._compat import import_pandas
+from .._writing import replacing_bytes
 from ..data.table import Table
 from ..pipeline import Pipeline
 from ..report import write_report
-from .inputs import with_columns
+from ..report.content import COMPUTED
+from ..trajectory import Trajectory
+from .results import with_columns
+
+PANEL = (6.5, 5.0)
+
+DPI = 150
+
+# More categories than this are rather names than groups.
+MAX_CATEGORIES = 12
+
+# What pandas calls columns that may be groups; dates and lists are none.
+GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
 
 # How the warning of a fit begins whose page could not be made; a page that is there does not tell.
 NO_PAGE = "the report could not be made"
@@ -34,6 +52,52 @@ FACTS = (
     "warnings",
     "started",
 )
+
+
+def default_colors(is_rooted: bool, annotations: Any) -> list[str]:
+    """What to colour by when nobody said: time, or the first annotation with few categories.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.pages import default_colors
+    >>> default_colors(False, pd.DataFrame({"note": ["a", "a"], "sex": ["f", "m"]}))
+    ['sex']
+    """
+    if is_rooted:
+        return ["pseudotime", "branch"]
+    kind_of = import_pandas().api.types.infer_dtype
+    for name, values in annotations.items():
+        if kind_of(values) in GROUPS and 2 <= values.nunique() <= MAX_CATEGORIES:
+            return [name]
+    return ["branch"]
+
+
+def colored_panels(
+    draw: Callable[..., Any], path: Trajectory, samples: Any, colors: Sequence[str], dims: int = 2
+) -> Any:
+    """A figure with one panel for each column, or for the pseudotime or branch of the path."""
+    width, height = PANEL
+    figure = Figure(figsize=(width * len(colors), height), layout="constrained")
+    for k, name in enumerate(colors):
+        projection = "3d" if dims == 3 else None
+        ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
+        color = name if name in COMPUTED else samples[name].to_numpy()
+        label = name
+        if not isinstance(color, str) and color.dtype.kind == "M":
+            color, label = (color - np.nanmin(color)) / np.timedelta64(1, "D"), f"{name} (days)"
+        draw(path, color=color, color_name=label, ax=ax)
+    return figure
+
+
+def save_figure(figure: Any, files: Sequence[Path], dpi: int = DPI) -> None:
+    """Write a figure, whole or not at all, without the date: the same result, the same file."""
+    with matplotlib.rc_context({"svg.hashsalt": "branchwise"}):
+        for path in files:
+            kind = path.suffix[1:]
+            undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+            with replacing_bytes(path) as file:
+                figure.savefig(file, format=kind, dpi=dpi, metadata=undated.get(kind))
 
 
 def write_page(

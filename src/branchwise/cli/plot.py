@@ -22,10 +22,17 @@ from ..plotting import (
 from ..report.content import COMPUTED
 from ..trajectory import Trajectory
 from .console import Console, Failure, Usage
-from .inputs import feature_values, input_table
-from .pictures import PANEL, colored_panels, save_figure
-from .results import PICTURE_ENDINGS, Result, check_file, load_pipeline, read_result
-from .roots import rooted
+from .pages import PANEL, colored_panels, save_figure
+from .results import (
+    PICTURE_ENDINGS,
+    Result,
+    check_file,
+    feature_values,
+    input_table,
+    load_pipeline,
+    read_result,
+    rooted,
+)
 
 # Features to draw when none are named: those that change most along the tree.
 LEAST_DPI, MOST_DPI = 10, 2400

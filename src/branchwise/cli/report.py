@@ -12,11 +12,8 @@ from ..pipeline import Pipeline
 from ..report import read_report
 from ..report.content import COMPUTED
 from .console import Console, Failure
-from .inputs import input_table
-from .pages import without_features, write_page
-from .pictures import default_colors
-from .results import REPORT, Result, check_file, load_pipeline, read_result
-from .roots import rooted
+from .pages import default_colors, without_features, write_page
+from .results import REPORT, Result, check_file, input_table, load_pipeline, read_result, rooted
 
 
 def run(options: argparse.Namespace, console: Console) -> None:

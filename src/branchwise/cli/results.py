@@ -1,4 +1,4 @@
-"""The folder of a fit: written whole or not at all, and read again."""
+"""The folder of a fit: written whole or not at all, and read again, with the input if need be."""
 
 import json
 import os
@@ -9,10 +9,20 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy import sparse
+
 from .._compat import import_extra, import_pandas
 from .._messages import listed
+from .._typing import Matrix
 from .._writing import replacing_bytes
+from ..data.table import Table, column, columns, rows_of_table
+from ..io import file_hash, read_table
+from ..persistence.loading import load
+from ..pipeline import Pipeline, start_of
+from ..trajectory import Trajectory
 from .console import Failure, Usage, as_json
+from .request import parse_root
 
 RUN = "run.json"
 
@@ -52,13 +62,13 @@ def check_out(out: Path, *, force: bool) -> None:
     others = [path.name for path in sorted(out.iterdir()) if not is_ours(path)]
     if others:
         raise Failure(
-            f"{out} holds {listed(others, 5)}, which branchwise fit did not write and --force would "
-            "delete; move it away, or choose another -o."
+            f"{out} holds {listed(others, 5)}, which branchwise fit did not write and --force "
+            "would delete; move it away, or choose another -o."
         )
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file in a result was made by `branchwise fit`, `branchwise plot` or `branchwise report`."""
+    """Whether a file in a result was made by `branchwise fit`, `plot` or `report`."""
     if path.suffix in PICTURE_ENDINGS or path.name in {RUN, MODEL, REPORT, ".DS_Store"}:
         return path.is_file()
     return path.stem in TABLES and path.suffix in {".csv", ".parquet"}
@@ -224,11 +234,8 @@ def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
     )
 
 
-def load_pipeline(path: str | Path) -> Any:
+def load_pipeline(path: str | Path) -> Pipeline:
     """The model of a result folder, or of a file that `branchwise fit` wrote."""
-    from ..persistence.loading import load
-    from ..pipeline import Pipeline
-
     path = Path(path)
     if path.is_dir():
         path = path / MODEL
@@ -243,3 +250,85 @@ def load_pipeline(path: str | Path) -> Any:
             "Python with branchwise.load, or take a model that branchwise fit wrote."
         )
     return model
+
+
+def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
+    """The trajectory, from another root if one is given."""
+    root = parse_root(text, at, result.annotations)
+    if root is None:
+        return made.trajectory
+    if "sample" in root:
+        if root["sample"] not in result.samples.index:
+            raise Failure(
+                f"--root sample={root['sample']} is no sample; they are "
+                f"{listed(result.samples.index)}."
+            )
+        return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
+    table = Table(
+        X=result.samples[result.components].to_numpy(),
+        features=result.components,
+        samples=result.samples.index.tolist(),
+        annotations=result.samples[result.annotations],
+        source=str(result.folder),
+    )
+    return made.trajectory.rooted(**start_of(table, root))
+
+
+def input_table(result: Result, made: Pipeline) -> Table:
+    """The samples of a result with all their columns, if the input is still as it was."""
+    source = Path(result.run["input"]["path"])
+    if result.run.get("scheduler"):
+        raise Failure(
+            f"{source} was read chunk by chunk (--scheduler), but features along the tree are "
+            "drawn of a table in memory; fit it, or a part of it, without --scheduler."
+        )
+    table = demo_table(str(source))
+    if table is not None:
+        return table
+    if not source.exists():
+        raise Failure(
+            f"the input {source} is not there to read features from; run the command where "
+            "branchwise fit was run."
+        )
+    if file_hash(source) != result.run["input"]["sha256"]:
+        raise Failure(f"the input {source} has changed since the fit; run branchwise fit again.")
+    return kept_rows(read_table(source, **made.reading), result.samples.index)
+
+
+def kept_rows(table: Table, samples: Any) -> Table:
+    """The rows of these samples: those that the preparation did not drop."""
+    kept = import_pandas().Index(table.samples).isin(samples)
+    return table if kept.all() else rows_of_table(table, kept)
+
+
+def demo_table(source: str) -> Table | None:
+    """That of `branchwise demo`, which is no file."""
+    from .demo import SOURCE, tumours
+
+    return tumours() if source == SOURCE else None
+
+
+def feature_values(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
+    """The features of a model or, by name, these or other columns of numbers."""
+    if not names:
+        return columns(table, made.features), made.features
+    return np.column_stack([number_column(table, name) for name in names]), names
+
+
+def with_columns(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
+    """The features of a model, and after them these columns of numbers that are none."""
+    more = [name for name in dict.fromkeys(names) if name not in made.features]
+    X = columns(table, made.features)
+    if not more:
+        return X, made.features
+    others = np.column_stack([number_column(table, name) for name in more])
+    joined = sparse.hstack([X, others], format="csr") if sparse.issparse(X) else None
+    return np.hstack([X, others]) if joined is None else joined, [*made.features, *more]
+
+
+def number_column(table: Table, name: str) -> Any:
+    """One column of numbers."""
+    values = column(table, name)
+    if values.dtype.kind not in "biuf":
+        raise Failure(f"--feature {name!r} is no column of numbers; name another one.")
+    return values.to_numpy(float)

@@ -11,7 +11,7 @@ from ..io import read_table
 from ..io.safety import check_path
 from ..io.tables import ANNDATA_ENDINGS
 from ..pipeline import Pipeline
-from .cluster import scheduler, showing_passes
+from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure
 from .fit import check_missing
 from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames
@@ -22,6 +22,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     out = None if options.out == "-" else Path(options.out)
     if out is not None:
         check_file(out, TABLE_ENDINGS, force=options.force)
+    if options.scheduler is not None:
+        check_address(options.scheduler)
     model = load_pipeline(options.model)
     check_path(options.new)  # before a cluster is started
     dropped: list[str] = []

@@ -124,7 +124,7 @@ def open_group(path: Path) -> Any:
 
 
 def check_sparse_groups(root: Any, path: Path) -> None:
-    """The shape of a sparse matrix is an attribute of its own, for which AnnData makes workspace."""
+    """The shape of a sparse matrix is an attribute of its own, for which AnnData makes room."""
     pending = [root]
     while pending:
         group = pending.pop()

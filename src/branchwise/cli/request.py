@@ -1,0 +1,182 @@
+"""What the user asks `branchwise fit` for: read from the options once, before any data are."""
+
+import argparse
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import estimators
+from ..preprocessing import Preparation
+from .arguments import PARAMETERS
+from .cluster import check_address
+from .console import Usage
+
+CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
+
+# In the order in which they are done.
+STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
+
+
+@dataclass(frozen=True)
+class Request:
+    """All that a fit needs to know, and nothing that has still to be checked but against data."""
+
+    source: str
+    reading: dict[str, Any]  # arguments of `read_table`
+    preparation: Preparation
+    estimator: Any
+    root: str | None  # as it was written: the columns of the table tell what it means
+    root_at: str
+    end: int | str | None
+    prune: bool
+    resume: bool
+    scheduler: str | None
+    out: Path
+    force: bool
+    colors: list[str]
+    ending: str  # of tables
+    pictures: tuple[str, ...]  # endings
+    has_report: bool
+    command: dict[str, Any]  # the options as they were given, for the record
+
+
+def parse_request(options: argparse.Namespace) -> Request:
+    """The request that the options make, or what is wrong with them.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import build_parser
+    >>> from branchwise.cli.request import parse_request
+    >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out", "--lam", "5"])
+    >>> parse_request(options).estimator
+    DDRTree(lam=5, random_state=0)
+    """
+    estimator, preparation = make_estimator(options), make_preparation(options)
+    parse_root(options.root)
+    if options.end is not None and options.root is None:
+        raise Usage("--end needs a --root to start from; add one, or --root auto.")
+    check_scheduled(options)
+    return Request(
+        source=options.input,
+        reading=reading_of(options),
+        preparation=preparation,
+        estimator=estimator,
+        root=options.root,
+        root_at=options.root_at,
+        end=None if options.end is None else parse_node(options.end),
+        prune=options.prune,
+        resume=options.resume,
+        scheduler=options.scheduler,
+        out=options.out,
+        force=options.force,
+        colors=options.color,
+        ending=options.format,
+        pictures={"both": ("png", "svg"), "none": ()}.get(options.figure, (options.figure,)),
+        has_report=options.report,
+        command={k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items()},
+    )
+
+
+def make_estimator(options: argparse.Namespace) -> Any:
+    """The estimator with the parameters that were given."""
+    given = {p.name: getattr(options, p.name) for p in PARAMETERS if hasattr(options, p.name)}
+    for name, methods, *_ in PARAMETERS:
+        if name in given and options.method not in methods:
+            raise Usage(
+                f"--{name} is a parameter of {' and '.join(methods)}, not of "
+                f"--method {options.method}; leave it out or choose another method."
+            )
+    given.setdefault("random_state", 0)
+    estimator = getattr(estimators, CLASSES[options.method])(**given)
+    try:
+        estimator.check_parameters()
+    except ValueError as error:
+        raise Usage(str(error)) from error
+    return estimator
+
+
+def make_preparation(options: argparse.Namespace) -> Preparation:
+    """The preparation that was asked for."""
+    if options.pca is not None and options.pca < 1:
+        raise Usage(f"--pca {options.pca} must be at least 1.")
+    prepared = [name for name in STEPS if getattr(options, name)]
+    if prepared and getattr(options, "kernel", None) == "precomputed":
+        raise Usage(
+            f"--{prepared[0].replace('_', '-')} is for features, not for a kernel matrix; leave it "
+            "out, or --kernel precomputed."
+        )
+    return Preparation(
+        impute=options.impute,
+        log1p=options.log1p,
+        rank_normalize=options.rank_normalize,
+        adjust=list(dict.fromkeys(options.adjust)) or None,
+        standardize=options.standardize,
+        pca=options.pca,
+        random_state=getattr(options, "random_state", 0),
+    )
+
+
+def check_scheduled(options: argparse.Namespace) -> None:
+    """What cannot be done chunk by chunk, or gone on with."""
+    if options.resume and getattr(options, "checkpoint", None) is None:
+        raise Usage(
+            "--resume needs the file that an earlier fit has written; add --checkpoint PATH."
+        )
+    if options.scheduler is None:
+        return
+    for name in ("impute", "rank_normalize", "adjust", "kernel"):
+        if getattr(options, name, None):
+            raise Usage(
+                f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
+                f"--scheduler they are read chunk by chunk; leave one of the two out."
+            )
+    check_address(options.scheduler)
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """How to read the table: what is adjusted for is not a feature."""
+    return {
+        "id": options.id,
+        "exclude": list(dict.fromkeys([*options.exclude, *getattr(options, "adjust", [])])),
+        "use_rep": options.use_rep,
+        "layer": options.layer,
+    }
+
+
+def parse_root(
+    text: str | None, at: str = "tip", columns: Collection[str] = ()
+) -> dict[str, Any] | None:
+    """A root as `branchwise.pipeline.fit_pipeline` takes it.
+
+    `at` says where to look for a label; `columns` tell which "=" ends the name of a column.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import parse_root
+    >>> parse_root("T1"), parse_root("node=12"), parse_root("stage=I")
+    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'tip'})
+    """
+    if text is None:
+        return None
+    if text == "auto":
+        return {}  # on a ring there is no T1
+    if "=" not in text:
+        return {"node": parse_node(text)}
+    ends = [k for k, sign in enumerate(text) if sign == "="]
+    end = next((k for k in ends if text[:k] in columns), ends[0])
+    kind, value = text[:end], text[end + 1 :]
+    if not kind or not value:
+        raise Usage(
+            f"--root {text!r} must be a milestone (T1), node=12, sample=P007, COLUMN=LABEL or auto."
+        )
+    if kind == "node":
+        return {"node": parse_node(value)}
+    if kind == "sample":
+        return {"sample": value}
+    return {"column": kind, "value": value, "at": at}
+
+
+def parse_node(text: str) -> int | str:
+    """A node by its number, or the name of a milestone."""
+    return int(text) if text.isdecimal() else text
