@@ -268,19 +268,17 @@ class DDRTree(StructureLearner):
                 sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs))
             result = run_solver(
                 self,
-                lambda report: ddrtree(
+                lambda stopping: ddrtree(
                     Y,
                     W,
                     C,
                     lam=lam,
                     gamma=float(self.gamma),
                     sigma=sigma,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
                     structure=in_order(structure, nodes),
-                    callback=report,
                     saved=run.saved,
                     save=run.writer(W, sigma),
+                    **stopping,
                 ),
             )
         along_components = self._set_axes(Y, result.W, d, X.dtype)

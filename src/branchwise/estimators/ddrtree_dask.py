@@ -64,19 +64,17 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
         placed = None  # the workers need not hold the first ones to the end
         result = run_solver(
             model,
-            lambda report: solve(
+            lambda stopping: solve(
                 points,
                 W,
                 C,
                 lam=lam,
                 gamma=float(model.gamma),
                 sigma=sigma,
-                max_iter=model.max_iter,
-                tol=model.tol,
                 structure=structure,
-                callback=report,
                 saved=run.saved,
                 save=run.writer(W, sigma),
+                **stopping,
             ),
         )
         along_components = model._set_axes(Y, result.W, d, dtype)

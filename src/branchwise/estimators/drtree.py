@@ -197,15 +197,13 @@ class DRTree(StructureLearner):
             structure = in_order(as_structure(self.structure), order)
             result = run_solver(
                 self,
-                lambda report: drtree(
+                lambda stopping: drtree(
                     Y,
                     W,
                     start=Z[places],
                     lam=lam,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
                     structure=structure,
-                    callback=report,
+                    **stopping,
                 ),
             )
         self.lam_ = lam

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..solvers.convergence import Callback, Progress, SolverResult
+from ..solvers.convergence import Callback, Progress, SolverResult, Stopping
 
 if TYPE_CHECKING:
     from .base import StructureLearner
@@ -21,12 +21,13 @@ WIDTH = 24
 SECONDS_BETWEEN_LINES = 5.0
 
 
-def run_solver(model: "StructureLearner", solve: Callable[[Callback | None], Result]) -> Result:
-    """Run a solver with progress and keep the record of the run."""
+def run_solver(model: "StructureLearner", solve: Callable[[Stopping], Result]) -> Result:
+    """Run a solver with progress, until the model's parameters say, and keep its record."""
     name = type(model).__name__
     start = time.perf_counter()
     try:
-        result = solve(reporter(name, model.verbose, model.callback))
+        report = reporter(name, model.verbose, model.callback)
+        result = solve({"max_iter": model.max_iter, "tol": model.tol, "callback": report})
     except KeyboardInterrupt:
         finish(name, model.verbose, "was interrupted")
         raise

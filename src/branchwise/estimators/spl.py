@@ -284,14 +284,12 @@ class SPL(PosteriorMixin, StructureLearner):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             result = run_solver(
                 self,
-                lambda report: solve_spl(
+                lambda stopping: solve_spl(
                     problem,
                     solver,
-                    max_iter=self.max_iter,
-                    tol=self.tol,
                     rng=np.random.default_rng(seed),
                     n_jobs=n_jobs,
-                    callback=report,
+                    **stopping,
                 ),
             )
             state = result.state

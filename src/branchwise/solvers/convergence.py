@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NotRequired, Protocol, TypedDict
 
 from .._typing import Floats, Ints
 from ..structures import Graph
@@ -21,6 +21,14 @@ class Progress:
 
 
 Callback = Callable[[Progress], None]
+
+
+class Stopping(TypedDict):
+    """When a solver ends, and who hears of its iterations: see `Monitor`."""
+
+    max_iter: int
+    tol: float
+    callback: NotRequired[Callback | None]
 
 
 class Monitor:

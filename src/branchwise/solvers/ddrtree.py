@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 from scipy import linalg, sparse
@@ -18,7 +18,7 @@ from ..graph import adjacency, graph_solver, incidence, laplacian
 from ..linalg import N_GUARDS, Apply, block_cg, top_eigenvectors
 from ..structures import Graph, Tree, choose_graph, prepare
 from .assignments import MAX_DENSE, Assignments, Rows, assign, entries_per_row, update_assignments
-from .convergence import Callback, Monitor, TreeResult
+from .convergence import Monitor, Stopping, TreeResult
 
 if TYPE_CHECKING:
     from .ddrtree_dask import ChunkedPoints
@@ -36,12 +36,10 @@ def ddrtree(
     lam: float,
     gamma: float,
     sigma: float,
-    max_iter: int,
-    tol: float,
     structure: Any = Tree(),  # noqa: B008
-    callback: Callback | None = None,
     saved: "Saved | None" = None,
     save: "Callable[[Saved], None] | None" = None,
+    **stopping: Unpack[Stopping],
 ) -> TreeResult:
     """Algorithm 2: minimise over W, Z, C, a set of graphs S and assignments R.
 
@@ -63,10 +61,10 @@ def ddrtree(
         the hard form `op:dimred-kmeans-tree`.
     structure : object
         The set of graphs, see `branchwise.structures.Structure`.
-    max_iter, tol, callback
-        See `Monitor`.
     saved, save
         See `solve`.
+    **stopping
+        max_iter, tol, callback: see `Monitor`.
 
     Examples
     --------
@@ -87,12 +85,10 @@ def ddrtree(
         lam=lam,
         gamma=gamma,
         sigma=sigma,
-        max_iter=max_iter,
-        tol=tol,
         structure=structure,
-        callback=callback,
         saved=saved,
         save=save,
+        **stopping,
     )
     return replace(result, Z=points.Z)
 
@@ -396,12 +392,10 @@ def solve(
     lam: float,
     gamma: float,
     sigma: float,
-    max_iter: int,
-    tol: float,
     structure: Any,
-    callback: Callback | None = None,
     saved: Saved | None = None,
     save: Callable[[Saved], None] | None = None,
+    **stopping: Unpack[Stopping],
 ) -> TreeResult:
     """Algorithm 2 from its start, or from where an earlier run was.
 
@@ -417,13 +411,7 @@ def solve(
         steps.append(state.step)
         save(Saved(steps, state.axes, state.C, list(history)))
 
-    monitor = Monitor(
-        scale=points.energy,
-        tol=tol,
-        max_iter=max_iter,
-        callback=callback,
-        record=None if save is None else record,
-    )
+    monitor = Monitor(scale=points.energy, record=None if save is None else record, **stopping)
     if saved is not None:
         steps.extend(saved.steps)
         state = replay(saved, points, structure)

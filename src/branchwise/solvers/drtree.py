@@ -1,6 +1,6 @@
 """DRTree: an embedding whose points form a tree (`op:dimred-tree`), or another graph."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from ..data.centering import CentredRows
 from ..graph import graph_solver
 from ..linalg import top_eigenvectors
 from ..structures import Tree, choose_graph, prepare
-from .convergence import Callback, Monitor, TreeResult
+from .convergence import Monitor, Stopping, TreeResult
 
 
 def drtree(
@@ -17,11 +17,9 @@ def drtree(
     W: Floats,
     *,
     lam: float,
-    max_iter: int,
-    tol: float,
     structure: Any = Tree(),  # noqa: B008
     start: Floats | None = None,
-    callback: Callback | None = None,
+    **stopping: Unpack[Stopping],
 ) -> TreeResult:
     """Minimise ‖Y − ZWᵀ‖² + λ·Tr(ZᵀLZ) over orthonormal W, points Z and a set of graphs.
 
@@ -41,8 +39,8 @@ def drtree(
         The set of graphs, see `branchwise.structures.Structure`.
     start : array of shape (n_rows, d) or None
         Points to choose the first graph by; if None, the projections YW.
-    max_iter, tol, callback
-        See `Monitor`.
+    **stopping
+        max_iter, tol, callback: see `Monitor`.
 
     Examples
     --------
@@ -57,7 +55,7 @@ def drtree(
     d = W.shape[1]
     Z = Y.project(W) if start is None else start
     structure, graph = prepare(structure, Z), None
-    monitor = Monitor(scale=Y.energy, tol=tol, max_iter=max_iter, callback=callback)
+    monitor = Monitor(scale=Y.energy, **stopping)
     while not monitor.is_over:
         graph = choose_graph(structure, Z, graph)  # S, and with it L
         W, Z, captured = update_embedding(Y, W, d, graph.edges, lam, graph.weights)
