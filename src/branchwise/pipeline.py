@@ -50,6 +50,188 @@ FIRST, LEAST_FIRST = 0.05, 10
 HELD = 4
 
 
+def fit_pipeline(
+    data: Any,
+    estimator: Any,
+    preparation: Preparation,
+    *,
+    root: dict[str, Any] | None = None,
+    end: Any = None,
+    prune: bool = False,
+    resume: bool = False,
+    reading: dict[str, Any] | None = None,
+    on_stage: Callable[[str], None] = lambda name: None,
+) -> "Pipeline":
+    """Prepare a table, fit an estimator to it, and place its rows on the graph.
+
+    Parameters
+    ----------
+    data : DataFrame or Table
+        Numeric columns are features, but for those that the preparation adjusts for. A table that
+        was read lazily stays with the workers, but for the embedding, which is gathered; a model
+        of landmarks places all of its rows.
+    estimator : SPL, DRTree or DDRTree
+        Not fitted; a clone is.
+    preparation : Preparation
+        Not fitted; a clone is.
+    root : dict or None, default=None
+        ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
+        in a column of the table, and if wanted ``"at"``: see
+        `branchwise.trajectory.Trajectory.rooted`.
+    end : int or str, optional
+        Node or milestone at which the way ends.
+    prune : bool, default=False
+        Remove twigs that cannot be told from noise.
+    resume : bool, default=False
+        Go on from the file ``checkpoint`` of a DDRTree.
+    reading : dict or None, default=None
+        How the table was read, to be kept.
+    on_stage : callable
+        Called with "prepare", "fit" and "trajectory" when these begin.
+
+    Returns
+    -------
+    pipeline : Pipeline
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from branchwise import DDRTree, Preparation
+    >>> from branchwise.pipeline import fit_pipeline
+    >>> table = load_breast_cancer(as_frame=True).data
+    >>> made = fit_pipeline(table, DDRTree(random_state=0), Preparation(standardize=True))
+    >>> len(made.features), made.estimator.embedding_.shape
+    (30, (569, 2))
+    """
+    on_stage("prepare")
+    table = as_table(data)
+    preparation = clone(preparation)
+    adjusted = set(preparation.adjust or ())
+    features = [name for name in table.features if name not in adjusted]
+    table = drop_incomplete(table, features, preparation)
+    start = start_of(table, root or {})
+    X = preparation.fit_transform(
+        named_columns(table, features), covariates=covariates(table, preparation)
+    )
+    on_stage("fit")
+    X = held(X) if is_dask(X) else X
+    model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
+    on_stage("trajectory")
+    points = gather_places(model, X) if is_dask(X) else None
+    path = Trajectory.from_estimator(
+        model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
+    )
+    if prune:
+        path = path.prune()
+    if root is not None or end is not None:
+        path = path.rooted(**start, end=end)
+    if "labels" in start:
+        check_start(path, **start)
+    return Pipeline(features, preparation, path, root is not None, reading or {})
+
+
+def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
+    """The table without rows that miss a value, if the preparation wants it so.
+
+    It complains itself of a table that is not in memory.
+    """
+    if preparation.impute != "drop" or is_dask(table.X):
+        return table
+    keep = complete_rows(columns(table, features), covariates(table, preparation))
+    if not keep.any():
+        raise ValueError(
+            "Every row lacks a value: "
+            + missing_message(
+                missing_by_column(table),
+                len(keep),
+                table.source,
+                "impute medians or exclude columns",
+            )
+        )
+    return table if keep.all() else rows_of_table(table, keep)
+
+
+def covariates(table: Table, preparation: Preparation) -> Any:
+    """What the preparation adjusts for."""
+    if not preparation.adjust:
+        return None
+    return import_pandas().DataFrame({name: column(table, name) for name in preparation.adjust})
+
+
+def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
+    """A root as arguments of `Trajectory.rooted`."""
+    if "sample" in root and root["sample"] not in table.samples:
+        raise ValueError(
+            f"sample={root['sample']!r} is no sample; the names are {listed(table.samples)}."
+        )
+    if "column" not in root:
+        return root
+    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
+    types = import_pandas().api.types
+    if types.is_numeric_dtype(labels.dtype) and not types.is_bool_dtype(labels.dtype):
+        try:
+            value = float(value)
+        except ValueError as error:
+            raise ValueError(
+                f"The root's value {value!r} in column {root['column']!r} must be a number, as all "
+                "values there are."
+            ) from error
+        labels = labels.astype(np.float64)
+    else:
+        labels, value = labels.astype(object).map(str, na_action="ignore"), str(value)
+    if not (labels == value).any():
+        present = [repr(label) for label in labels.dropna().unique()]
+        raise ValueError(
+            f"The root's value {value!r} is none of the labels in column {root['column']!r}; they "
+            f"are {listed(present)}."
+        )
+    return {"labels": labels.to_numpy(), "value": value, "at": at}
+
+
+def held(X: Any) -> Any:
+    """Prepared rows that are few enough are kept by the workers, rather than read every time."""
+    client = current_client()
+    if client is None:
+        fits_in = fits(HELD * X.nbytes)
+    else:
+        # Newer versions describe some of the workers only.
+        workers = client.scheduler_info().get("workers", {})  # none once the scheduler is gone
+        limits = [w["memory_limit"] or 0 for w in workers.values()]
+        fits_in = HELD * X.nbytes <= len(client.nthreads()) * float(np.mean(limits or [0]))
+    return computed(X) if fits_in and not has_sparse_blocks(X) else X
+
+
+def gather_places(model: Any, X: Any) -> Floats | None:
+    """Let a model that was fitted to a Dask array have its embedding in memory.
+
+    A model of landmarks knows only these: the places of all rows are returned.
+    """
+    dask, _ = import_dask()
+    with failures_in_words(X, X):
+        if is_dask(model.embedding_):
+            model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
+            return None
+        return np.asarray(model.transform(X).compute(), dtype=np.float64)
+
+
+def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
+    """Warn if most of the samples where time starts have another label."""
+    part = path.view.parts[path.edges_[path.placement_.edge, 0]]
+    is_there = np.isin(part, path.view.parts[path.view.chosen_roots])
+    time = np.where(is_there, path.pseudotime_, np.inf)
+    # Of a rare label no more can be expected there than there are.
+    n_with_label = int(np.sum(labels[is_there] == value))
+    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), n_with_label)
+    share = np.mean(labels[np.argsort(time, kind="stable")[:n_first]] == value)
+    if share < 0.5:
+        where = "at all nodes (at='node', --root-at node)" if at == "tip" else "at the picture"
+        warnings.warn(
+            f"Time starts where {value!r} is most frequent, but of the {n_first} first samples "
+            f"only {share:.0%} have that label; look {where}, or name another root.",
+            stacklevel=3,
+        )
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """A fitted preparation, estimator and trajectory, which place the rows of new tables.
@@ -228,117 +410,37 @@ class Pipeline:
         write_state(path, state)
 
 
-def fit_pipeline(
-    data: Any,
-    estimator: Any,
-    preparation: Preparation,
-    *,
-    root: dict[str, Any] | None = None,
-    end: Any = None,
-    prune: bool = False,
-    resume: bool = False,
-    reading: dict[str, Any] | None = None,
-    on_stage: Callable[[str], None] = lambda name: None,
-) -> Pipeline:
-    """Prepare a table, fit an estimator to it, and place its rows on the graph.
-
-    Parameters
-    ----------
-    data : DataFrame or Table
-        Numeric columns are features, but for those that the preparation adjusts for. A table that
-        was read lazily stays with the workers, but for the embedding, which is gathered; a model
-        of landmarks places all of its rows.
-    estimator : SPL, DRTree or DDRTree
-        Not fitted; a clone is.
-    preparation : Preparation
-        Not fitted; a clone is.
-    root : dict or None, default=None
-        ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
-        in a column of the table, and if wanted ``"at"``: see `branchwise.trajectory.Trajectory.rooted`.
-    end : int or str, optional
-        Node or milestone at which the way ends.
-    prune : bool, default=False
-        Remove twigs that cannot be told from noise.
-    resume : bool, default=False
-        Go on from the file ``checkpoint`` of a DDRTree.
-    reading : dict or None, default=None
-        How the table was read, to be kept.
-    on_stage : callable
-        Called with "prepare", "fit" and "trajectory" when these begin.
-
-    Returns
-    -------
-    pipeline : Pipeline
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from branchwise import DDRTree, Preparation
-    >>> from branchwise.pipeline import fit_pipeline
-    >>> table = load_breast_cancer(as_frame=True).data
-    >>> made = fit_pipeline(table, DDRTree(random_state=0), Preparation(standardize=True))
-    >>> len(made.features), made.estimator.embedding_.shape
-    (30, (569, 2))
-    """
-    on_stage("prepare")
-    table = as_table(data)
-    preparation = clone(preparation)
-    adjusted = set(preparation.adjust or ())
-    features = [name for name in table.features if name not in adjusted]
+def embedded(
+    table: Table, features: Sequence[str], preparation: Preparation, estimator: Any
+) -> Any:
+    """The embedding of a table in memory, prepared as the first one was."""
     table = drop_incomplete(table, features, preparation)
-    start = start_of(table, root or {})
-    X = preparation.fit_transform(
-        named_columns(table, features), covariates=covariates(table, preparation)
+    rows = named_columns(table, features)
+    X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
+        rows, covariates=covariates(table, preparation)
     )
-    on_stage("fit")
-    X = held(X) if is_dask(X) else X
-    model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
-    on_stage("trajectory")
-    points = gather_places(model, X) if is_dask(X) else None
-    path = Trajectory.from_estimator(
-        model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
-    )
-    if prune:
-        path = path.prune()
-    if root is not None or end is not None:
-        path = path.rooted(**start, end=end)
-    if "labels" in start:
-        check_start(path, **start)
-    return Pipeline(features, preparation, path, root is not None, reading or {})
+    return frame_of(estimator, np.asarray(estimator.transform(X)), table.samples)
 
 
-def held(X: Any) -> Any:
-    """Prepared rows that are few enough are kept by the workers, rather than read every time."""
-    client = current_client()
-    if client is None:
-        fits_in = fits(HELD * X.nbytes)
-    else:
-        # Newer versions describe some of the workers only.
-        workers = client.scheduler_info().get("workers", {})  # none once the scheduler is gone
-        limits = [w["memory_limit"] or 0 for w in workers.values()]
-        fits_in = HELD * X.nbytes <= len(client.nthreads()) * float(np.mean(limits or [0]))
-    return computed(X) if fits_in and not has_sparse_blocks(X) else X
+def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
+    """The preparation as if it had been fitted to columns of these names, or of none.
 
-
-def gather_places(model: Any, X: Any) -> Floats | None:
-    """Let a model that was fitted to a Dask array have its embedding in memory.
-
-    A model of landmarks knows only these: the places of all rows are returned.
+    Sparse or lazy data have none, and scikit-learn warns of one kind after the other, though the
+    columns have been found by name. To ignore that is not for threads, which share all filters.
     """
-    dask, _ = import_dask()
-    with failures_in_words(X, X):
-        if is_dask(model.embedding_):
-            model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
-            return None
-        return np.asarray(model.transform(X).compute(), dtype=np.float64)
+    same = copy(preparation)
+    if names is not None:
+        same.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(same, "feature_names_in_"):
+        del same.feature_names_in_
+    return same
 
 
-def n_threads() -> int:
-    """How many chunks are worked on at a time."""
-    client = current_client()
-    if client is None:
-        return os.cpu_count() or 1
-    return max(1, sum(client.nthreads().values()))
+def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:
+    """An embedding with the names of its rows and columns."""
+    pandas = import_pandas()
+    index = pandas.Index(samples, name="sample")
+    return pandas.DataFrame(embedding, index=index, columns=model.get_feature_names_out())
 
 
 def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Any:
@@ -390,113 +492,12 @@ def check_chunk(table: Table, index: int, start: int, preparation: Preparation) 
         check_logarithms(table.X, index, start, table.features)
 
 
-def embedded(
-    table: Table, features: Sequence[str], preparation: Preparation, estimator: Any
-) -> Any:
-    """The embedding of a table in memory, prepared as the first one was."""
-    table = drop_incomplete(table, features, preparation)
-    rows = named_columns(table, features)
-    X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
-        rows, covariates=covariates(table, preparation)
-    )
-    return frame_of(estimator, np.asarray(estimator.transform(X)), table.samples)
-
-
-def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
-    """The preparation as if it had been fitted to columns of these names, or of none.
-
-    Sparse or lazy data have none, and scikit-learn warns of one kind after the other, though the
-    columns have been found by name. To ignore that is not for threads, which share all filters.
-    """
-    same = copy(preparation)
-    if names is not None:
-        same.feature_names_in_ = np.array(names, dtype=object)
-    elif hasattr(same, "feature_names_in_"):
-        del same.feature_names_in_
-    return same
-
-
-def covariates(table: Table, preparation: Preparation) -> Any:
-    """What the preparation adjusts for."""
-    if not preparation.adjust:
-        return None
-    return import_pandas().DataFrame({name: column(table, name) for name in preparation.adjust})
-
-
-def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
-    """The table without rows that miss a value, if the preparation wants it so.
-
-    It complains itself of a table that is not in memory.
-    """
-    if preparation.impute != "drop" or is_dask(table.X):
-        return table
-    keep = complete_rows(columns(table, features), covariates(table, preparation))
-    if not keep.any():
-        raise ValueError(
-            "Every row lacks a value: "
-            + missing_message(
-                missing_by_column(table),
-                len(keep),
-                table.source,
-                "impute medians or exclude columns",
-            )
-        )
-    return table if keep.all() else rows_of_table(table, keep)
-
-
-def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
-    """A root as arguments of `Trajectory.rooted`."""
-    if "sample" in root and root["sample"] not in table.samples:
-        raise ValueError(
-            f"sample={root['sample']!r} is no sample; the names are {listed(table.samples)}."
-        )
-    if "column" not in root:
-        return root
-    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
-    types = import_pandas().api.types
-    if types.is_numeric_dtype(labels.dtype) and not types.is_bool_dtype(labels.dtype):
-        try:
-            value = float(value)
-        except ValueError as error:
-            raise ValueError(
-                f"The root's value {value!r} in column {root['column']!r} must be a number, as all "
-                "values there are."
-            ) from error
-        labels = labels.astype(np.float64)
-    else:
-        labels, value = labels.astype(object).map(str, na_action="ignore"), str(value)
-    if not (labels == value).any():
-        present = [repr(label) for label in labels.dropna().unique()]
-        raise ValueError(
-            f"The root's value {value!r} is none of the labels in column {root['column']!r}; they "
-            f"are {listed(present)}."
-        )
-    return {"labels": labels.to_numpy(), "value": value, "at": at}
-
-
-def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
-    """Warn if most of the samples where time starts have another label."""
-    part = path.view.parts[path.edges_[path.placement_.edge, 0]]
-    is_there = np.isin(part, path.view.parts[path.view.chosen_roots])
-    time = np.where(is_there, path.pseudotime_, np.inf)
-    # Of a rare label no more can be expected there than there are.
-    n_with_label = int(np.sum(labels[is_there] == value))
-    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), n_with_label)
-    share = np.mean(labels[np.argsort(time, kind="stable")[:n_first]] == value)
-    if share < 0.5:
-        where = "at all nodes (at='node', --root-at node)" if at == "tip" else "at the picture"
-        warnings.warn(
-            f"Time starts where {value!r} is most frequent, but of the {n_first} first samples "
-            f"only {share:.0%} have that label; look {where}, or name another root.",
-            stacklevel=3,
-        )
-
-
-def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:
-    """An embedding with the names of its rows and columns."""
-    pandas = import_pandas()
-    index = pandas.Index(samples, name="sample")
-    return pandas.DataFrame(embedding, index=index, columns=model.get_feature_names_out())
+def n_threads() -> int:
+    """How many chunks are worked on at a time."""
+    client = current_client()
+    if client is None:
+        return os.cpu_count() or 1
+    return max(1, sum(client.nthreads().values()))
 
 
 # Found on simulated trees other than those of benchmarks/trajectories.py.

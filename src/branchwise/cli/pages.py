@@ -14,6 +14,7 @@ from ..data.table import Table
 from ..pipeline import Pipeline
 from ..report import write_report
 from ..report.content import COMPUTED
+from ..report.facts import root_names
 from ..trajectory import Trajectory
 from .results import with_columns
 
@@ -39,15 +40,15 @@ FACTS = (
     "parameters",
     "fitted",
     "seed",
-    "preparation",
-    "n_components",
     "objective",
     "n_iter",
     "converged",
     "optimality_gap",
+    "preparation",
     "graph",
     "root",
     "versions",
+    "n_components",
     "seconds",
     "warnings",
     "started",
@@ -128,6 +129,8 @@ def write_page(
     show : sequence of str
         Columns of numbers to have among the features.
     """
+    if run.get("root") is None:
+        run = run | {"root": root_names(made.trajectory)}
     features: dict[str, Any] = {}
     if table is not None:
         values, names = with_columns(table, made, list(show))

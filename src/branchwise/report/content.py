@@ -24,7 +24,7 @@ from .columns import (
 )
 from .embedded_model import known_notes, model_state
 from .encoding import double, indices, single
-from .facts import model_facts, shareable
+from .facts import known_facts, shareable
 from .features import Features, features_in_page, given_features
 
 VERSION = 1
@@ -98,7 +98,7 @@ def report_state(
     model = path.estimator_
     placing = model_state(path, preparation, known_features, given, about)
     noted += known_notes(path, placing)
-    known = model_facts(path, preparation) | dict(facts or {})
+    known = known_facts(path, preparation, facts or {})
     ids = [str(name) for name in path.names_.tolist()]
     return {
         "version": VERSION,

@@ -17,6 +17,21 @@ from ..trajectory import Trajectory
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
+# What `model_facts` says of every fit.
+WHOLE = {
+    "method",
+    "parameters",
+    "fitted",
+    "seed",
+    "objective",
+    "n_iter",
+    "converged",
+    "preparation",
+    "graph",
+    "root",
+    "versions",
+}
+
 # Parameters that say how a fit was watched, not what was fitted.
 NOT_FACTS = {"callback", "verbose", "n_jobs", "checkpoint"}
 
@@ -50,17 +65,28 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
     if preparation is not None:
         facts["preparation"] = preparation.get_params(deep=False)
     facts["graph"] = graph_facts(path)
-    names = dict(
-        zip(
-            path.view.branches.found.milestones.tolist(), path.view.branches.milestones, strict=True
-        )
-    )
-    facts["root"] = listed(names[node] for node in path.roots_.tolist())
+    facts["root"] = root_names(path)
     facts["versions"] = {
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in LIBRARIES},
     }
     return facts
+
+
+def known_facts(
+    path: Trajectory, preparation: Preparation | None, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What was given of a run, and what the model says of the rest: a whole record has no rest."""
+    if given.keys() >= WHOLE:
+        return dict(given)
+    return model_facts(path, preparation) | dict(given)
+
+
+def root_names(path: Trajectory) -> str:
+    """The milestones at which time starts."""
+    branches = path.view.branches
+    names = dict(zip(branches.found.milestones.tolist(), branches.milestones, strict=True))
+    return listed(names[node] for node in path.roots_.tolist())
 
 
 def fitted_facts(model: Any) -> dict[str, float]:
