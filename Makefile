@@ -7,13 +7,14 @@ BENCH := .venv-bench
 NPM := $(shell node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2> /dev/null && command -v npm)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures web lint-web test-web clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures map web lint-web test-web clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in branchwise-demo/"
 	@echo "make test         run every test of both projects; those of the page need Chromium and Node, and say so"
 	@echo "make lint         check style and types"
 	@echo "make web          build the report's JavaScript into src/branchwise/report/static (needs Node)"
+	@echo "make map          draw the map of the package in CONTRIBUTING again"
 	@echo "make setup        make .venv with every extra and the developers' tools"
 	@echo "make format       rewrite the code in the project's style"
 	@echo "make test-uncompiled  run the tests of the compiled loops as plain Python"
@@ -73,6 +74,10 @@ web/node_modules/.stamp: web/package-lock.json
 
 web: web/node_modules/.stamp
 	cd web && npm run --silent build
+
+# The picture of the layers, from the imports.
+map: $(VENV)/setup.stamp
+	$(BIN)/python -m tests.house
 
 # The report's pictures in docs/images, of the demo's page in a browser.
 report-pictures: $(VENV)/setup.stamp

@@ -2,7 +2,7 @@
 
 import ast
 
-from .house import LAYER, LAYERS, PACKAGE, files, imported
+from .house import LAYER, LAYERS, PACKAGE, PICTURE, drawn, files, imported
 
 # What people look for on the object itself (`save`, `to_html`, `checkpoint=`): these methods hand
 # their object to a layer below, and import it when they are called. Nothing else may.
@@ -52,3 +52,8 @@ def test_solvers_do_not_print_plot_or_know_estimators():
             for a in n.names
         }
         assert "matplotlib" not in names, path
+
+
+def test_the_map_shows_the_house_as_it_is():
+    """If it does not: `make map` draws it again."""
+    assert PICTURE.read_text("utf-8") == drawn()

@@ -1,4 +1,4 @@
-"""Leading eigenvectors, signs, and a block conjugate-gradient solver."""
+"""Leading eigenvectors, their signs, and conjugate gradients on blocks of vectors."""
 
 from collections.abc import Callable
 
