@@ -131,7 +131,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> read_state(path)
     Traceback (most recent call last):
     ...
-    branchwise.persistence.format.ModelFileError: ...table.csv is no model file; pass a file that `save` wrote.
+    branchwise.persistence.format.ModelFileError: ...table.csv is no model file; pass a file ...
     """
     path = Path(path)
     if not path.exists():
@@ -210,8 +210,9 @@ def _read_contents(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise Unsound(f"has the format version {version!r}, which is none")
     if version > VERSION:
+        writer = str(contents.get("branchwise"))[:40]
         raise Unsound(
-            f"has format version {version}, written by branchwise {str(contents.get('branchwise'))[:40]}, "
+            f"has format version {version}, written by branchwise {writer}, "
             f"but branchwise {__version__} reads versions up to {VERSION}",
             f"upgrade: git pull, then {install_command()}",
         )
