@@ -144,7 +144,7 @@ def peak_gib(
 
 
 def per_iteration_against(program: str) -> Callable[[Results], Measured | None]:
-    """Ratio of seconds per iteration with 133 centres, by the slower of branchwise's two settings."""
+    """Ratio of seconds per iteration with 133 centres, by the slower of our two settings."""
 
     def measure(results: Results) -> Measured | None:
         records = finished(results, "ddrtree-few-centres")

@@ -183,7 +183,8 @@ HOSTILE = {
     ),
     "later version": (
         archive(("contents.json", contents(version=7, branchwise="9.0", more=1))),
-        "has format version 7, written by branchwise 9.0, but branchwise .* reads .* up to 1; upgrade",
+        "has format version 7, written by branchwise 9.0, but branchwise .* reads .* up to 1; "
+        "upgrade",
     ),
     "other entries": (archive(("contents.json", contents(more=1))), "has other entries"),
     "no state": (with_state([1]), "holds no state"),
