@@ -286,7 +286,8 @@ def render(document: dict[str, Any]) -> str:
         "for all runs, that of `branchwise.trajectory.learn_trajectory`, which was found on trees "
         "of the same generator with other seeds (100 to 103). The others have several, which "
         "`rivals.py` explains, and each is shown with the one that is best for it over all runs, "
-        "which nobody can know without the truth. A run that failed counts as zero in every median.",
+        "which nobody can know without the truth. A run that failed counts as zero in every "
+        "median.",
         "",
         *overview({f"{name} ({group[0]['setting']})": group for name, group in best.items()}),
         "",
