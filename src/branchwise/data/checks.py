@@ -33,18 +33,25 @@ REMEDIES = {
 
 
 def check_samples(
-    estimator: Any, X: Any, *, ensure_min_samples: int = 1, reset: bool = True
+    estimator: Any,
+    X: Any,
+    *,
+    ensure_min_samples: int = 1,
+    reset: bool = True,
+    must_count: bool = False,
 ) -> Matrix:
     """Samples as an array or CSR matrix of finite numbers whose squares can be summed.
 
     Shape, type and number of features follow scikit-learn's rules, with its messages and
-    what to do about them.
+    what to do about them. With `must_count` values whose squares all vanish are refused as well.
     """
     with remedies():
         checked = check_numbers(X, estimator, ensure_min_samples)
         size = check_finite(checked, "X")
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     check_not_huge(checked, size, "X")
+    if must_count:
+        check_size(size, "X")
     return checked
 
 

@@ -234,8 +234,7 @@ class StructureLearner(
         """Parameters and training data, checked."""
         self.check_parameters()
         check_kernel_params(self.kernel, self.kernel_params)
-        X = check_samples(self, X, ensure_min_samples=2)
-        check_not_tiny(X)
+        X = check_samples(self, X, ensure_min_samples=2, must_count=True)
         if is_precomputed(self.kernel):
             check_square(X)
         return X

@@ -71,16 +71,24 @@ def learn_steps(
 
 def known_values(X: Matrix, steps: dict[str, Any], impute: str | None, names: Any) -> Matrix:
     """X with its gaps filled, in its own precision; every step can work with these numbers."""
-    if "impute" in steps:
-        X = steps["impute"].apply(X)
-    elif impute == "drop":
-        check_none_missing(X, names, f"with impute='drop', {DROP} before")
-    else:
-        check_none_missing(X, names, f"{DROP}, or set impute='median'")
+    if "impute" not in steps:
+        is_dropped = impute == "drop"
+        remedy = (
+            f"with impute='drop', {DROP} before"
+            if is_dropped
+            else f"{DROP}, or set impute='median'"
+        )
+        check_none_missing(X, names, remedy)
+    X = without_gaps(X, steps)
     check_not_huge(X, check_finite(X, "X"), "X")
     if "log1p" in steps:
         steps["log1p"].check(X, names)
     return X
+
+
+def without_gaps(X: Matrix, steps: dict[str, Any]) -> Matrix:
+    """X with its gaps filled, if that is one of the steps."""
+    return steps["impute"].apply(X) if "impute" in steps else X
 
 
 def as_dense(X: Matrix, step: str) -> Floats:
@@ -227,7 +235,6 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.pca = pca
         self.random_state = random_state
 
-    @all_or_nothing
     def fit(self, X: Any, y: Any = None, *, covariates: Any = None) -> Self:
         """Learn the numbers that the steps need.
 
@@ -252,7 +259,13 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         if is_dask(X):
             self._fit_chunks(X)
-            return self
+        else:
+            self._fit_table(X, covariates)
+        return self
+
+    @all_or_nothing
+    def _fit_table(self, X: Any, covariates: Any) -> Matrix:
+        """Fit to a table in memory, and return it as it was checked, maybe with gaps."""
         self._check_parameters()
         with remedies():
             table = canonical(check_numbers(X, self))
@@ -260,7 +273,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # One thread, as in the fits: more get in each other's way on a busy machine.
         with threadpool_limits(limits=1):
             self.steps_ = learn_steps(self, table, covariates, getattr(X, "index", None))
-        return self
+        return table
 
     @all_or_nothing
     def _fit_chunks(self, X: Any) -> Any:
@@ -313,6 +326,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             table = canonical(check_numbers(X, self))
             validate_data(self, X, reset=False, skip_check_array=True)
         table = known_values(table, self.steps_, self.impute, self._names)
+        return self._repeat(table, covariates, index)
+
+    def _repeat(self, table: Matrix, covariates: Any, index: Any) -> Matrix:
+        """The steps on a table that has been checked."""
         Z = None
         if "adjust" in self.steps_:
             residuals = self.steps_["adjust"]
@@ -348,7 +365,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             # The rows of a DataFrame are counted only once.
             X = self._fit_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)
-        return self.fit(X, covariates=covariates).transform(X, covariates=covariates)
+        table = without_gaps(self._fit_table(X, covariates), self.steps_)
+        return self._repeat(table, covariates, getattr(X, "index", None))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the prepared columns: those of X or, with pca, pca0, pca1 and so on.
