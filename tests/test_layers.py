@@ -1,9 +1,12 @@
 """Five layers: a module imports only from its own layer or from one above it."""
 
 import ast
+import re
+from pathlib import Path
 
 from .house import LAYER, LAYERS, PACKAGE, PICTURE, drawn, files, imported
 
+ROOT = Path(__file__).parents[1]
 # What people look for on the object itself (`save`, `to_html`, `checkpoint=`): these methods hand
 # their object to a layer below, and import it when they are called. Nothing else may.
 FACADES = {
@@ -57,3 +60,13 @@ def test_solvers_do_not_print_plot_or_know_estimators():
 def test_the_map_shows_the_house_as_it_is():
     """If it does not: `make map` draws it again."""
     assert PICTURE.read_text("utf-8") == drawn()
+
+
+def test_contributing_names_files_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[\w.]+/)+(?:[\w.]+\.(?:py|js|md))?)`", text))
+    assert len(named) > 40
+    named.discard("web/src/panels/NAME.js")  # of a panel that is yet to be written
+    homes = [ROOT, PACKAGE, ROOT / "web" / "src", ROOT / "paper" / "src" / "branchwise_paper"]
+    wrong = [name for name in named if not any((home / name).exists() for home in homes)]
+    assert wrong == []

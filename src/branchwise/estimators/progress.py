@@ -4,7 +4,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,8 +26,7 @@ def run_solver(model: "StructureLearner", solve: Callable[[Stopping], Result]) -
     name = type(model).__name__
     start = time.perf_counter()
     try:
-        report = reporter(name, model.verbose, model.callback)
-        result = solve({"max_iter": model.max_iter, "tol": model.tol, "callback": report})
+        result = solve(stopping_of(model))
     except KeyboardInterrupt:
         finish(name, model.verbose, "was interrupted")
         raise
@@ -51,6 +50,14 @@ def run_solver(model: "StructureLearner", solve: Callable[[Stopping], Result]) -
             stacklevel=4,
         )
     return result
+
+
+def stopping_of(model: "StructureLearner") -> Stopping:
+    """When the model's solver ends: those of its parameters that `Stopping` names."""
+    given = model.get_params(deep=False)
+    stopping = {name: given[name] for name in Stopping.__annotations__ if name in given}
+    stopping["callback"] = reporter(type(model).__name__, model.verbose, model.callback)
+    return cast(Stopping, stopping)
 
 
 def reporter(name: str, verbose: int, callback: Callback | None) -> Callback | None:

@@ -1,4 +1,4 @@
-"""Fitted estimators <-> states, which `branchwise.io` writes to files and reads.
+"""Fitted estimators <-> states, which `branchwise.persistence.format` writes to files and reads.
 
 What follows from the rest is not kept but computed again, so that it cannot contradict it: labels,
 sorted keys, the matrices of graphs, an identity for ``components_``, the kernel matrix.
