@@ -614,6 +614,16 @@ class StructureLearner(
     def training_record(self, record: TrainingRecord) -> None:
         self._record = record
 
+    # Kept as plain arrays: who reads a skops file has no class to trust but the estimator's.
+    @property
+    def _record(self) -> TrainingRecord:
+        return TrainingRecord(self._sorted_keys, self._order, self._kernel_samples)
+
+    @_record.setter
+    def _record(self, record: TrainingRecord) -> None:
+        self._sorted_keys, self._order = record.sorted_keys, record.order
+        self._kernel_samples = record.kernel_samples
+
     @property
     def _n_features_out(self) -> int:
         return len(self.components_)
