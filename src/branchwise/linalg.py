@@ -122,10 +122,10 @@ def largest_eigenpairs(A: Floats, n_pairs: int) -> tuple[Floats, Floats]:
 
 def extend_basis(V: Floats, new: Floats) -> Floats:
     """Append to orthonormal columns what `new` adds to their span."""
-    workspace = V.shape[0] - V.shape[1]
+    room = V.shape[0] - V.shape[1]
     length = np.linalg.norm(new, axis=0)
     kept = length > 0
-    if workspace == 0 or not kept.any():
+    if room == 0 or not kept.any():
         return V
     new = new[:, kept] / length[kept]
     # Twice is enough; what is left after the first pass may be mostly rounding error.
@@ -135,7 +135,7 @@ def extend_basis(V: Floats, new: Floats) -> Floats:
         kept = length > 1e-10
         new = new[:, kept] / length[kept]
     Q, R, _ = linalg.qr(new, mode="economic", pivoting=True)
-    rank = min(workspace, int((np.abs(np.diag(R)) > 1e-10).sum()))
+    rank = min(room, int((np.abs(np.diag(R)) > 1e-10).sum()))
     Q = Q[:, :rank] - V @ (V.T @ Q[:, :rank])
     return np.hstack([V, np.linalg.qr(Q)[0]]) if rank else V
 
