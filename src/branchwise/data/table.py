@@ -1,4 +1,4 @@
-"""What every reader of tables returns, and the checks that all of them share."""
+"""`Table`, which every reader returns: the checks that all of them share, columns by name."""
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Covariates as columns of a regression: numbers as they are, categories as indicators."""
+"""Covariates as columns of a regression, numbers or indicators, and what it leaves of features."""
 
 from numbers import Number
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What every solver reports while it runs and when it is done."""
+"""When a solver ends, and what it reports while it runs and when it is done."""
 
 import time
 from collections.abc import Callable

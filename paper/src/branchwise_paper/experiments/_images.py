@@ -1,4 +1,4 @@
-"""Pictures of images at their places in an embedding."""
+"""Images: drawn at their places in an embedding, their kernel, and how well turns are kept."""
 
 from typing import Any
 
