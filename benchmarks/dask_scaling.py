@@ -29,7 +29,7 @@ from render import between_markers
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "scaling.md"
 N_FEATURES, N_BRANCHES, NOISE = 50, 5, 0.25
-GIB, MIB = 2**30, 2**20
+GIB = 2**30
 # Iterations to measure; the first one also compiles and warms up, and is left out.
 N_ITER = 6
 # The large case: so many workers with so many chunks at a time each.

@@ -80,8 +80,11 @@ class Samples(NamedTuple):
 
 
 FITS: dict[str, dict[str, Any]] = {
-    "the paper's: λ = 5·N, d = 80, a centre per sample": {"lam": 5.0, "n_centers": None},
-    "λ = 5·N, d = 80, fewer centres": {"lam": 5.0, "n_centers": "auto"},
+    "the paper's: λ = 5·N, d = 80, a centre per sample": {
+        "lam": PAPER_TREE_WEIGHT,
+        "n_centers": None,
+    },
+    "λ = 5·N, d = 80, fewer centres": {"lam": PAPER_TREE_WEIGHT, "n_centers": "auto"},
     "ours: DDRTree's defaults, d = 80": {"lam": 0.1, "n_centers": "auto"},
     "ours: learn_trajectory": {"lam": None, "n_centers": "auto"},
 }
