@@ -16,10 +16,8 @@ from ._parallel import ordered_map
 from ._typing import Floats, Ints
 
 LEAF_SIZE = 10
-
 # A path from the root has fewer nodes than an index has binary digits.
 MAX_DEPTH = 64
-
 # Queries per item of work; not to depend on the number of threads.
 BLOCK = 8192
 

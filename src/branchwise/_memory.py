@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 GIB = 2**30
-
 MEMINFO = Path("/proc/meminfo")
-
 CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 

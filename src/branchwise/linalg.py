@@ -10,10 +10,8 @@ from ._typing import Floats
 Apply = Callable[[Floats], Floats]
 
 N_GUARDS = 2
-
 # Relative residual below which a guard's eigenvalue is known well enough to be dismissed.
 GUARD_RTOL = 0.1
-
 # A product this inaccurate still points the right way.
 MAX_INACCURACY = 1e-3
 

@@ -13,14 +13,11 @@ from ._typing import Floats, Ints, Matrix, Sparse
 # Up to this many features a k-d tree finds neighbours by differences. Beyond, products of
 # matrices do, where a large mean would cost the distances their digits.
 MAX_KDTREE_DIM = 15
-
 # From this many samples on, neighbours are searched in blocks of rows, on several threads.
 MIN_BLOCKED, BLOCK = 20_000, 2048
-
 # A k-d tree is then faster than products, whatever the number of features, if the leading
 # principal axes alone tell a sample from all but this part of the others.
 MAX_FRACTION = 0.015
-
 N_LEADING, N_PILOTS = 4, 100
 
 

@@ -45,7 +45,6 @@ from .trajectory.core import Trajectory
 
 # The first samples are this part of them, and at least so many.
 FIRST, LEAST_FIRST = 0.05, 10
-
 # Prepared rows are kept by the workers if they have so many times the memory.
 HELD = 4
 
@@ -502,11 +501,8 @@ def n_threads() -> int:
 
 # Found on simulated trees other than those of benchmarks/trajectories.py.
 N_COMPONENTS = 20
-
 GAMMA = 0.01
-
 TREE_WEIGHT = 0.005
-
 SIGMAS = 6.0
 
 

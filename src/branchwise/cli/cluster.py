@@ -17,7 +17,6 @@ from .console import SECONDS_BEFORE_BAR, Console, Failure, Usage
 
 # How long to wait for a scheduler to answer, and for its first worker.
 SECONDS_TO_ANSWER = 10
-
 NEEDS = "--scheduler"
 
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 # A bar appears when a fit takes longer than this.
 SECONDS_BEFORE_BAR = 1.0
-
 # Errors of this kind say what is wrong in their own words.
 EXPECTED = (ValueError, TypeError, OSError, ImportError, MemoryError, AttributeError)
 

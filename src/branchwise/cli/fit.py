@@ -45,7 +45,6 @@ from .results import (
 )
 
 AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
-
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 

@@ -19,21 +19,16 @@ from ..trajectory import Trajectory
 from .results import with_columns
 
 PANEL = (6.5, 5.0)
-
 DPI = 150
-
 # More categories than this are rather names than groups.
 MAX_CATEGORIES = 12
-
 # What pandas calls columns that may be groups; dates and lists are none.
 GROUPS = {"string", "categorical", "boolean", "integer", "floating"}
 
 # How the warning of a fit begins whose page could not be made; a page that is there does not tell.
 NO_PAGE = "the report could not be made"
-
 # Options that are paths.
 PATHS = ("input", "out", "checkpoint")
-
 # What the page tells of the record in run.json. The rest is for those who have the folder.
 FACTS = (
     "method",

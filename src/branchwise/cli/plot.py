@@ -36,7 +36,6 @@ from .results import (
 
 # Features to draw when none are named: those that change most along the tree.
 LEAST_DPI, MOST_DPI = 10, 2400
-
 MOST_FEATURES = {"trends": 4, "heatmap": 30}
 
 

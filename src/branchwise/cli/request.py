@@ -13,7 +13,6 @@ from .cluster import check_address
 from .console import Usage
 
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
-
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
 

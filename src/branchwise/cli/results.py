@@ -25,15 +25,10 @@ from .console import Failure, Usage, as_json
 from .request import parse_root
 
 RUN = "run.json"
-
 MODEL = "model.branchwise"
-
 REPORT = "report.html"
-
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
-
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-
 TABLES = ("embedding", "centers", "tree", "pseudotime", "branches", "milestones")
 
 

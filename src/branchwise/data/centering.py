@@ -17,15 +17,11 @@ Result = TypeVar("Result")
 
 # Up to this many numbers a centred copy in double precision is kept (128 MiB).
 MAX_COPIED = 2**24
-
 # Numbers in a block (2 MiB): it should stay in the cache between two uses.
 MAX_BLOCK = 2**18
-
 # The work is divided into so many parts, of at least so many rows, on any number of threads.
 N_PARTS = 16
-
 MIN_PART = 2048
-
 # The Gram matrix is formed up to this many features; beyond, it is applied.
 MAX_GRAM = 1024
 

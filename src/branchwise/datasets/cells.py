@@ -24,10 +24,8 @@ from .topologies import Arcs, Topology, check_topology, drawn, join, milestones_
 
 # Counts at a time.
 BLOCK = 2**21
-
 # Points to draw a branch by, in as many dimensions as there are genes.
 N_DRAWN = 17
-
 # Largest mean of a count, and largest natural logarithm of a fold change.
 LARGEST_MEAN, LARGEST_LOG = 1e12, 50.0
 

@@ -23,23 +23,15 @@ STAGES = (
     (5, 6, "luminal B", 0.6, 0.08),
     (5, 7, "HER2+", 1.0, 0.12),
 )
-
 NORMAL = "normal tissue"
-
 SUBTYPES = ("normal-like", "luminal A", "luminal B", "HER2+", "basal")
-
 ANGLE = 0.8  # that a branch turns by
-
 # Change of a gene along a unit of length, as a root mean square, in units of log expression.
 EFFECT = 0.6
-
 # Standard deviation of a gene between tumours of one stage: of what genes share, and of its own.
 SHARED, OWN = 0.5, 0.2
-
 DECAY = 0.7  # the k-th pattern that genes share has a standard deviation in proportion to k^-DECAY
-
 MISLABELLED = 0.1  # part of the tumours with the label of a branch next to theirs
-
 NORMAL_SPAN = 0.1  # part of the first branch that normal tissue lies on
 
 

@@ -22,7 +22,6 @@ from ._simulated import (
 # Panels between two knots, and nodes of the Gauss–Legendre rule on each: the lengths of the
 # curves in use are right to about fifteen digits.
 N_PANELS = 32
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 # Points to draw a curve by.

@@ -35,10 +35,8 @@ TOPOLOGIES: dict[str, tuple[tuple[int, int], ...]] = {
 
 # Directions to choose from for a branch, where not all branches can be orthogonal.
 N_CANDIDATES = 32
-
 # Where the clearance of a branch is measured.
 STATIONS = np.linspace(0, 1, 9)[1:]
-
 # Points to draw an arc by.
 N_DRAWN = 65
 

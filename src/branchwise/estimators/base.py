@@ -63,10 +63,8 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 # Rows per block of a transform.
 BLOCK = 8192
-
 # What DRTree and SPL accept as `n_landmarks`.
 LANDMARKS = [Interval(Integral, 2, None, closed="left")]
-
 # What DRTree and DDRTree accept as `structure`.
 STRUCTURES = [StrOptions(set(NAMES)), HasMethods("best_graph"), "array-like", "sparse matrix"]
 

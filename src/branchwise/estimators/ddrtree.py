@@ -36,7 +36,6 @@ from .progress import run_solver
 # A new point has reached its place when it moves by less than this part of the largest
 # coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10
-
 MAX_FIXED_POINT_STEPS = 1000
 
 

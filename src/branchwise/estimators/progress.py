@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Result = TypeVar("Result", bound=SolverResult)
 
 WIDTH = 24
-
 SECONDS_BETWEEN_LINES = 5.0
 
 

@@ -31,7 +31,6 @@ Solve = Callable[[Floats], Floats]
 
 # A part of this many nodes is eliminated at once, as a dense block.
 LEAF = 96
-
 # A separator with a larger part of the nodes is not worth having: dense blocks are faster.
 WORST_SEPARATOR = 0.4
 

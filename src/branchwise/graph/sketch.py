@@ -25,7 +25,6 @@ from .laplacian import adjacency
 
 # Columns that are solved for together, by one thread: as many as fill a line of memory.
 BLOCK = 8
-
 MAX_STEPS = 5000
 
 

@@ -20,13 +20,10 @@ from .spanning_tree import euclidean_spanning_tree
 
 # Points that a point may be joined to.
 N_NEAR = 10
-
 # Most points that move together.
 MAX_MOVED = 3
-
 # Random cuts in a search from scratch, and the number of points between them at most.
 N_CUTS, MAX_CUT = 1000, 50
-
 # A gain must be larger than this part of what it is a difference of.
 ROUNDING = 1e-12
 

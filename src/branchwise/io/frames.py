@@ -42,13 +42,11 @@ MISSING_AMONG_NUMBERS = frozenset(
         "nan",
     ]
 )
-
 ID_NAME = re.compile(
     r"(.+[ _.-])?id|index|row_?names"
     r"|(sample|cell|barcode|patient|subject|participant|donor)s?"
     r"([ _.-]?(id|name|barcode|no|nr|number))?"
 )
-
 # A number, or what was meant as one: "<5", "1,5", "1 234", "12 %".
 MEANT_AS_NUMBER = re.compile(
     r"[<>≤≥=~±\s]*[+-]?"

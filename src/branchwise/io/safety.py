@@ -12,7 +12,6 @@ from ..data.table import InputError
 
 # No lossless codec that these formats use packs real data tighter than deflate's limit of 1032.
 MOST_COMPRESSED = 1100
-
 UNSTORED_BYTES = 2**30
 
 
@@ -195,7 +194,6 @@ def check_tree(
 
 
 METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
-
 # What AnnData's writers use or offer; none of them makes Python objects other than text.
 CODECS = frozenset(
     [
@@ -228,7 +226,6 @@ CODECS = frozenset(
         "zstd",
     ]
 )
-
 CODEC_KEYS = ("codecs", "index_codecs", "filters", "compressor", "compressors", "serializer")
 
 

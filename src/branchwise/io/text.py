@@ -19,16 +19,11 @@ from ..data.table import InputError, Table, check_known, check_unique, pandas_fo
 from .frames import ID_NAME, is_unnamed, table_from_frame
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-
 # Missing in every column; frames.MISSING_AMONG_NUMBERS are so among numbers only.
 MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"]
-
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
-
 DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
-
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
-
 N_SNIFFED = 200
 
 # Bytes that are read at a time.

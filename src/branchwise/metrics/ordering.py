@@ -13,7 +13,6 @@ from .topology import same_points
 
 # Pairs of points whose distances are computed at a time.
 PAIRS = 2**20
-
 # Distances that differ by less, as a part of the largest, differ by rounding.
 DIGITS = 9
 

@@ -10,10 +10,8 @@ from ..graph.placement import Placement, degrees, segments
 
 # Half the width of the peaks around the vibrations of a network, as Saelens et al. (2019) set it.
 GAMMA = 0.1
-
 # Eigenvalues that differ by less differ by rounding.
 DIGITS = 10
-
 # Nodes up to which two topologies are compared by all their eigenvalues.
 MAX_NODES = 2000
 

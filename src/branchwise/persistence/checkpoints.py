@@ -21,10 +21,8 @@ from .fields import HUGE, Fields
 from .format import ModelFileError, Unsound, read_state, write_state
 
 KIND = "checkpoint of DDRTree"
-
 # Means and spread of equal data agree that far, however their sums are ordered.
 SAME_RTOL = 1e-9
-
 # Directions in which the spread is looked at.
 N_SEEN = 8
 

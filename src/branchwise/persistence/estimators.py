@@ -30,12 +30,9 @@ from .fields import HUGE, Fields
 from .format import Unsound
 
 CLASSES: dict[str, type[StructureLearner]] = {cls.__name__: cls for cls in (SPL, DRTree, DDRTree)}
-
 # Of SPL: numbers that its methods compute with, and the least of each; and such as only inform.
 SPL_NUMBERS = {"scale_": 1e-300, "gamma_": 0.0}
-
 SPL_INFORMATION = ("objective_error_", "optimality_gap_", "edge_violation_", "log_evidence_")
-
 SPL_PER_SAMPLE = ("posterior_std_", "posterior_std_error_", "loo_log_likelihood_")
 
 
@@ -331,7 +328,6 @@ STATES: dict[type, Callable[[Any], dict[str, Any]]] = {
     DRTree: drtree_state,
     DDRTree: ddrtree_state,
 }
-
 # They return what goes into the `TrainingRecord`.
 RESTORE: dict[type, Callable[[Any, Fields], dict[str, Any]]] = {
     SPL: restore_spl,
@@ -340,7 +336,6 @@ RESTORE: dict[type, Callable[[Any, Fields], dict[str, Any]]] = {
 }
 
 STRUCTURES: dict[str, Any] = {cls.__name__: cls for cls in KINDS}
-
 # Of the run of a fit, not of the model.
 NOT_KEPT = {"callback", "checkpoint"}
 

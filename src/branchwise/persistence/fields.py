@@ -13,7 +13,6 @@ from .format import Unsound
 
 # Beyond, squares overflow.
 HUGE = 1e154
-
 # Columns of a sparse matrix, of which a file need hold none, while a key takes 8 bytes for each.
 MAX_COLUMNS = 2**27
 

@@ -25,27 +25,17 @@ from .._typing import Floats, Sparse
 from .._writing import replacing_bytes
 
 FORMAT = "branchwise model"
-
 VERSION = 1
-
 CONTENTS = "contents.json"
-
 # The values that are no arrays: a million names of features fit in.
 MAX_CONTENTS = 2**25
-
 MEMBER = re.compile(r"\d{3,9}-\w{1,40}\.npy", re.ASCII)
-
 # The earliest date that a zip file can name, whenever it is written: equal models, equal bytes.
 DATE = (1980, 1, 1, 0, 0, 0)
-
 IS_ENCRYPTED = 0x1
-
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-
 INTEGERS = range(-(2**63), 2**64)
-
 SAVE_AGAIN = "save the model again, or copy the file again if it is whole elsewhere"
-
 # What the zip and JSON readers of the standard library raise at broken files.
 BROKEN = (
     zipfile.BadZipFile,
@@ -342,20 +332,15 @@ def _integer(digits: str) -> int:
 
 
 MAGIC = b"\x93NUMPY\x01\x00"
-
 HEADER = re.compile(
     rb"\{'descr': '([<>|])([biufcU])(\d{1,9})', 'fortran_order': (False|True), "
     rb"'shape': \((|\d{1,18},|\d{1,18}(?:, \d{1,18}){1,31})\), \} *\n"
 )
-
 # Bytes per number, by kind; others (long double, for one) differ between machines.
 SIZES = {"b": {1}, "i": {1, 2, 4, 8}, "u": {1, 2, 4, 8}, "f": {2, 4, 8}, "c": {8, 16}}
-
 ALIGNMENT = 64
-
 # More than a machine can address, less than would overflow.
 MAX_BYTES = 2**60
-
 LAST_CHARACTER = 0x10FFFF
 
 

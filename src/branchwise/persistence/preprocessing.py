@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from ..preprocessing.core import Preparation
 
 VERSION = 1
-
 STATE = ("kind", "version", "parameters", "n_features", "features", "steps")
-
 PARAMETERS = ("log1p", "impute", "rank_normalize", "adjust", "standardize", "pca", "random_state")
-
 STEPS: dict[str, Any] = {
     "impute": Medians,
     "log1p": Logarithms,

@@ -17,10 +17,8 @@ from .style import color_bar, new_axes, plain
 
 # More rows than this are thinner than the eye, or a screen, can tell apart: they are grouped.
 MOST_NODES, MOST_CELLS = 400, 200
-
 # Categories with a smaller part of the nodes leave no room for a name.
 LEAST_WIDTH = 0.025
-
 # More letters than these in a row have to stand upright.
 MOST_LETTERS = 40
 

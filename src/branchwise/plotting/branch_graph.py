@@ -21,13 +21,10 @@ from .scene import check_path, coloring_of, names_of_roots
 from .style import add_key, check_legend, halo, ink, name_milestones, new_axes, tidy
 
 LAYOUTS = ("tree", "embedding")
-
 # Of a disc, in points of typography.
 MOST_RADIUS = 26.0
-
 # Around the outermost discs, for text, in the same unit.
 EDGE = 16.0
-
 # More would be illegible.
 MOST_NAMES = 60
 

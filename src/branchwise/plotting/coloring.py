@@ -12,7 +12,6 @@ from ..data.categories import are_numbers, declared_categories, is_missing, larg
 
 # Okabe and Ito's colours; black is the last.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
-
 # For more categories: each is the colour farthest from white, greys and all before it, where the
 # distance of two colours is the least of those in CIE Lab that people with normal vision,
 # protanopia, deuteranopia and tritanopia see (Machado et al. 2009): 20 or more, against 16 within
@@ -27,11 +26,8 @@ MORE_COLORS = (
     "#C3A55A",
     "#872D3C",
 )
-
 MOST_CATEGORIES = len(PALETTE) + len(MORE_COLORS)
-
 MISSING, OTHER = "#BDBDBD", "#737373"
-
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 
 

@@ -18,11 +18,9 @@ from .style import add_key, check_legend, halo, ink, is_3d, new_axes, note, plai
 
 # More names than these would hide the picture: then the most important are left.
 MOST_NAMES, LEAST_NAMES = 40, 12
-
 # A line as thick as this part of the picture hides samples that are nearer to it; how near they
 # are is measured on so many.
 HUGGED, MOST_MEASURED = 0.006, 2000
-
 # Of more edges the longest are drawn.
 MOST_LINES = 100_000
 

@@ -17,7 +17,6 @@ from .style import color_bar, new_axes, plain
 
 # Of a name, in points of typography: the least that can be read, and the usual.
 LEAST_FONT, USUAL_FONT = 5.0, 9.0
-
 # Standardised values beyond this are drawn as this.
 MOST_Z = 2.5
 

@@ -13,16 +13,12 @@ from .style import is_3d
 
 # Beyond this many shapes a vector file would be slow to open: they become pixels of a fixed size.
 MOST_VECTOR_SHAPES = 5000
-
 # From this many points on each pixel shows what all the points in it have in common.
 LEAST_BINNED_POINTS = 200_000
-
 # In three dimensions no pixel is nearest to the reader for good: so many of the points are drawn.
 MOST_3D_POINTS = 50_000
-
 # Pixels to an inch of the Axes: about as large as a small point of a scatter plot.
 BINS_PER_INCH = 90
-
 # The least opacity of a pixel with a point in it.
 LEAST_ALPHA = 0.25
 

@@ -21,7 +21,6 @@ from .style import add_key, check_legend, halo, new_axes, plain, tidy
 
 # More curves in one new figure would be too small to read.
 MOST_FEATURES = 24
-
 # Features side by side in a new figure.
 N_COLUMNS = 3
 

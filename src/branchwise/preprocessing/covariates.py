@@ -165,7 +165,6 @@ def as_numbers(values: Any, name: str) -> Floats:
 # What is left of a feature counts as rounding below this part of its spread, or so many units in
 # the last place of its values.
 SPREAD_RTOL = 1e-12
-
 N_ULPS = 10
 
 

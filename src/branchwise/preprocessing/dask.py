@@ -40,28 +40,21 @@ if TYPE_CHECKING:
 
 # Numbers in double precision that are worked on at a time (32 MiB).
 MAX_BLOCK = 2**22
-
 # Up to so many features their covariances are formed: as many numbers for each chunk under way.
 MAX_COVARIANCES = 2048
-
 # A sparse product may lose so many times its result to the mean that is taken out of it.
 MAX_CANCELLED = 1e3
-
 # Passes over data of more features, at most, and residuals at which to stop earlier, relative to
 # the largest eigenvalue.
 MAX_PASSES = 12
-
 RESIDUAL_RTOL = 1e-9
-
 # Directions that are followed besides the wanted ones: as many, but at least so many.
 MIN_GUARDS = 32
-
 # Steps that no chunk can learn on its own, and what to do.
 SAMPLE = (
     "fit the preparation to a sample of the rows in memory, for instance X[::100].compute(), and "
     "transform X with it"
 )
-
 REFUSED = {
     "impute='median'": SAMPLE,
     "impute='drop'": "drop rows that lack a value first, for instance with X = "

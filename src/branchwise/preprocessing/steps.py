@@ -20,7 +20,6 @@ from .columns import N_NAMED, column_label, missing_counts
 
 # A spread below this part of the largest value is rounding.
 CONSTANT_RTOL = 10 * np.finfo(np.float64).eps
-
 # Symmetric matrices up to this size are decomposed as a whole. Components that are mostly noise,
 # as the last of fifty usually are, lie so near to one another that an iteration takes longer.
 MAX_DECOMPOSED = 4096
@@ -259,7 +258,6 @@ def axes_with_variance(values: Floats, W: Floats) -> Floats:
 
 # So many values are kept of a feature at most.
 MAX_KNOTS = 1000
-
 # Blom's: the score of rank r among N is the normal quantile of (r − 3/8)/(N + 1/4).
 BLOM = 0.375
 
@@ -392,7 +390,6 @@ def add_products(X: Floats, center: Floats, W: Floats, out: Floats) -> None:
 
 # Rows that are worked on at a time, in double precision.
 BLOCK = 8192
-
 # Steps whose result is dense whatever they are given.
 DENSE = {"rank_normalize", "adjust"}
 

@@ -13,13 +13,10 @@ from .encoding import double, indices, single
 
 # More samples than this are not drawn one by one.
 MAX_POINTS = 50_000
-
 # About so many bins at most.
 MAX_BINS = 30_000
-
 # The first cells are this part of the picture; they grow until there are few enough bins.
 FINEST, GROWTH = 1 / 1024, 1.25
-
 # The names of all samples, and the bin of each, are in the page up to this many.
 MAX_IDS = 500_000
 

@@ -19,10 +19,8 @@ from .encoding import whole_or_single
 
 # The value that stands for a missing category, by the type of the numbers.
 MISSING = {"u1": 2**8 - 1, "u2": 2**16 - 1, "i4": -1}
-
 # Categories that have colours of their own.
 MOST_CATEGORIES = 16
-
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
@@ -234,10 +232,8 @@ def as_days(series: Any) -> tuple[Floats | None, str]:
 
 # Density is that of so many neighbours.
 N_NEIGHBORS = 30
-
 # A ball of radius 1 in as many dimensions, and what its size is called.
 BALLS = {1: (2.0, "length"), 2: (np.pi, "area"), 3: (4 * np.pi / 3, "volume")}
-
 # Probabilities that are held at a time (32 MiB).
 MAX_BLOCK = 2**22
 

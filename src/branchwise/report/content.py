@@ -28,7 +28,6 @@ from .facts import known_facts, shareable
 from .features import Features, features_in_page, given_features
 
 VERSION = 1
-
 # What can be coloured by without being a column; a column of that name is not what is meant.
 COMPUTED = ("pseudotime", "branch")
 

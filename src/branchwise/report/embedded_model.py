@@ -18,16 +18,12 @@ from .features import Features
 
 # More than this is not put into a page (24 MiB), before it is compressed.
 MAX_MODEL_BYTES = 24 * 2**20
-
 # Of more training samples it is not kept where each of them is: they are placed as new ones are.
 MAX_KNOWN = 200_000
-
 # So many rows are prepared again, to see whether they are those that the model was fitted to.
 N_CHECKED = 50
-
 # Rows whose keys are computed at a time.
 BLOCK = 4096
-
 INSTEAD = "use branchwise transform, or Trajectory.place in Python, instead."
 
 

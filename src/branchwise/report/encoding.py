@@ -15,18 +15,13 @@ from .._typing import Floats, Ints
 
 # The types that a browser has typed arrays for, by the names that stand in the text.
 TYPES = {name: np.dtype(f"<{name}") for name in ("f4", "f8", "i4", "u1", "u2", "u4", "u8")}
-
 # What stands for an array among the words; no key of a dict may be called so.
 MARK = "$array"
-
 # Every array starts at a multiple of this, as typed arrays have to.
 ALIGNMENT = 8
-
 LEVEL = 9
-
 # No more than this is unpacked (1 GiB): pages come by mail.
 MAX_BYTES = 2**30
-
 DATA = re.compile(r'<script type="application/octet-stream" id="branchwise-data">([^<]*)</script>')
 
 
@@ -224,7 +219,6 @@ def read_report(path: Any) -> Any:
 
 # Beyond these sizes single precision has no numbers, or few digits.
 LARGEST, SMALLEST = float(np.finfo(np.float32).max), 1e-30
-
 # It may round values by this part of the range that they lie in.
 ROUNDING = 1e-5
 

@@ -16,17 +16,12 @@ from .encoding import single
 
 # So many features are in a page if nobody names others, and so many numbers in all.
 MAX_FEATURES = 60
-
 MAX_FEATURE_VALUES = 8_000_000
-
 # Which features change most is seen from so many samples.
 MAX_COMPARED = 20_000
-
 # Functions on a graph of more branches take long to fit, and nobody would look at all of them.
 MAX_BRANCHES = 60
-
 N_POINTS = 25
-
 LEVEL = 0.95
 
 

@@ -128,16 +128,13 @@ def to_html(path: Any, result: Any, **options: Any) -> str | None:
 
 # What may not stand within the tags: it would end them, or keep them from ending.
 ENDS = {"report.js": re.compile(r"</script|<!--", re.I), "report.css": re.compile(r"</style", re.I)}
-
 # What HTML has no place for in text: control characters, halves of surrogate pairs.
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-
 # The page may run and look as it was built, make pictures, and do nothing else: no server is asked.
 POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src blob: data:; "
     "base-uri 'none'; form-action 'none'"
 )
-
 PAGE = """\
 <!doctype html>
 <html lang="en">

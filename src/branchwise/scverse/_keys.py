@@ -91,7 +91,6 @@ class Placed:
 
 
 UNS = Entries()
-
 PLACED = Placed()
 
 

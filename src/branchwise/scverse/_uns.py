@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 METHODS = ("ddrtree", "drtree", "spl")
-
 # Stands for None, which files of older versions of AnnData cannot hold.
 NONE = "None"
-
 # A method of Trajectory and its arguments, with the name of a column for labels.
 Step = tuple[str, dict[str, Any]]
 

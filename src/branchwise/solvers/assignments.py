@@ -19,22 +19,16 @@ from ..linalg import Apply
 # exp(-36) is 2e-16: a centre farther than the nearest one by this many σ (in squared
 # distance) has a weight that double precision cannot tell from zero.
 CUTOFF = 36.0
-
 # Up to this many centres a matrix of size K×K may be formed and factorised.
 MAX_DENSE = 4000
-
 # R of more entries than this is recomputed where it is needed once (48 MiB) ...
 MAX_KEPT = 2**22
-
 # ... or in every step of an iterative solver (1.5 GiB).
 MAX_KEPT_FOR_STEPS = 2**27
-
 # A product with fewer entries of R than this is left to one thread.
 MIN_SHARED = 2**19
-
 # Points that tell how many entries a row of R has.
 N_SAMPLED = 256
-
 # Columns that the kernels take at a time, so that they stay in registers.
 WIDTH = 4
 

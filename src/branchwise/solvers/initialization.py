@@ -17,7 +17,6 @@ from .._typing import Floats, Ints
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
-
 # Points that are no farther apart than this, against the largest coordinate, differ by rounding.
 TOGETHER = 1e-13
 

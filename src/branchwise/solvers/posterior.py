@@ -19,7 +19,6 @@ from .spl_solver import Solver
 
 # Columns of Σ that are computed at a time.
 BLOCK = 64
-
 # Accuracy of conjugate gradients, to be well below what anyone reads off a covariance.
 RTOL = 1e-12
 

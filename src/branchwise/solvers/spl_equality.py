@@ -12,12 +12,10 @@ from .spl import Record, SPLProblem, SPLResult, SPLState, evaluate, gap_scale, s
 
 # Parts of the slope that a full and a shortened step must realise, and the shortest to try.
 GOOD, ARMIJO, MIN_STEP = 0.25, 1e-4, 1e-10
-
 # The thinnest direction of the posterior may have a thousandth of the distance between
 # neighbours, about the root of this. Where rounding fails, flatness is the reason if it exceeds
 # the other number.
 MAX_FLATNESS, FLAT = 1e6, 1e3
-
 # Longest edge, in units of √(d/2c), which the posterior expects with all weights zero.
 MAX_STRETCH = 100.0
 

@@ -27,7 +27,6 @@ from .spl import (
 
 # Random solutions for each step, and for the estimates at the end.
 N_COLUMNS, N_FINAL = 16, 64
-
 # The least change of the objective that the noise of the steps lets one see.
 MIN_TOL = 1e-5
 
@@ -35,7 +34,6 @@ MIN_TOL = 1e-5
 # steps and at the end.
 SKETCH_RTOL = 1e-2
 PROJECTION_RTOL, FINAL_PROJECTION_RTOL = 1e-3, 1e-8
-
 # The data term holds neighbours together by about γ² as much as the graph does. Below this γ
 # its W need not be renewed in every step.
 SMALL_GAMMA = 1e-2

@@ -12,14 +12,11 @@ from .spl_sketch import N_COLUMNS, spl_sketch
 
 # Below this many samples a dense inverse is as fast as any.
 MAX_EXACT = 400
-
 # An exact inversion may cost so many operations, some five seconds, or so many for each sample:
 # then a certified optimum takes about as long as a sketch.
 MAX_FLOPS, MAX_FLOPS_PER_SAMPLE = 1.5e11, 1e6
-
 # Vectors of E numbers that the search for the optimum keeps.
 N_SEARCH = 60
-
 # Matrices of E × E numbers that a Newton step holds at a time.
 N_HESSIANS = 4
 

@@ -13,10 +13,8 @@ from .base import Graph
 
 # Nodes of a group, at least, as a part of all: fewer are strays.
 MIN_GROUP = 0.03
-
 # This part of a tree's edges are not gaps, whatever their lengths.
 COMMON = 0.8
-
 # How much the ratio of gaps to other edges must exceed that of these other edges to their median.
 MIN_GAP = 1.2
 

@@ -25,13 +25,11 @@ from .trends import (
 
 # What others explain up to this part of its size is explained by them.
 RANK_TOLERANCE = 1e-9
-
 FLAT_TOLERANCE = 1e-13
 
 Columns: TypeAlias = dict[str, Any]
 
 METHODS = ("linear", "rank")
-
 # Knots below the few smooth functions that the tests fit.
 N_KNOTS = 100
 

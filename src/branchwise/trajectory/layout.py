@@ -10,19 +10,14 @@ from .core import Trajectory
 
 # Of the room between two neighbouring arms, the part on either side that samples may take.
 REACH = 0.4
-
 # Between connected parts, in units of the room of one arm.
 GAP = 0.5
-
 # Cells of the longest path from a root in which samples are counted for the width of an arm.
 N_CELLS = 60
-
 # The width of an arm is full where samples are as dense as around this part of them.
 FULL_AT = 0.8
-
 # Parts of a branch shorter than this part of it come from rounding.
 ROUNDING = 1e-9
-
 # Multiples of it fill an interval evenly, however many there are.
 GOLDEN = (np.sqrt(5) - 1) / 2
 

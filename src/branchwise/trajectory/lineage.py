@@ -13,7 +13,6 @@ from .core import Trajectory
 
 # Points of a branch between which trends are straight; their knots are hardly closer.
 MOST_POINTS = 50
-
 # A feature is flat if its trend varies by less than this part of its size: rounding.
 FLAT = 1e-9
 

@@ -15,7 +15,6 @@ from .trends import check_branches, check_level, pseudotimes
 
 # More levels than this are names or numbers of samples rather than groups of them.
 MAX_LEVELS = 50
-
 ORDER = [
     "branch",
     "bin",

@@ -18,22 +18,17 @@ from .checks import check_features, feature_blocks
 # Parts of the graph's whole length: below, a branch counts as a point; its penalty would drown
 # all others in rounding errors.
 MIN_LENGTH = 1e-4
-
 # Intervals between the knots of even the shortest branch.
 MIN_INTERVALS = 5
-
 # Singular values of the penalty below this part of the largest one are zeros.
 RANK_TOLERANCE = 1e-10
-
 # The same for squared values at the samples, compared with those of all functions together.
 GAIN_TOLERANCE = 1e-13
 
 # Penalties to average over, evenly on a log scale: neighbours differ by a factor of about two.
 N_PENALTIES = 25
-
 # Bytes per row of the result, about: four numbers, three codes, and copies on the way.
 ROW_BYTES = 100
-
 # Bytes per pair of knots: some matrices and the work space of their decompositions.
 MATRIX_BYTES = 80
 

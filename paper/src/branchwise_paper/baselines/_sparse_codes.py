@@ -15,7 +15,6 @@ from ._base import Baseline
 
 # Up to this many nodes a dense eigensolver is faster than a sparse one.
 MAX_DENSE = 600
-
 # Shift of the sparse eigensolver: below the spectrum, which starts at zero, so that the shifted
 # matrix can be factored, and near enough that the smallest eigenvalues stand out.
 SHIFT = -1e-3

@@ -16,10 +16,8 @@ from ._gaussian import centred_with_variance, warn_unconverged
 
 # Over-relaxation of the averaged iterate; iterations between two looks at the gap.
 RELAXATION, N_BETWEEN = 1.6, 5
-
 # The weight of the coupling is corrected in early iterations only, as convergence needs.
 N_ADAPTED, MAX_CORRECTION = 200, 5.0
-
 # Matrices of N × N numbers that a fit holds at a time.
 N_MATRICES = 12
 

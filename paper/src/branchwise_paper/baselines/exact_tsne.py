@@ -9,15 +9,11 @@ from branchwise._typing import Floats
 
 # Rows of the N×N matrices that are worked on at a time, so that they stay in the cache.
 BLOCK = 128
-
 # The usual schedule: while the clusters form, all attraction is this much stronger.
 EXAGGERATION, N_EXAGGERATED = 12.0, 100
-
 MIN_GAIN = 0.01
-
 # What the entropy of a row may miss its target by.
 ENTROPY_TOL = 1e-10
-
 # A width smaller than the mean distance by exp of half of this tells copies from all others.
 MAX_LOG_BETA = 100.0
 

@@ -20,11 +20,8 @@ from .ppca import leading_part
 
 # Of data with unit mean square. Within these bounds the covariance can be factorised.
 MAX_VARIANCE, MIN_NOISE, MAX_NOISE = 1e4, 1e-6, 10.0
-
 MAX_LENGTH = 1e3
-
 START_NOISE = 0.01
-
 N_CORRECTIONS = 20
 
 

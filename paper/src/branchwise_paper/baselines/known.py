@@ -43,9 +43,7 @@ from .spectral import (
 
 # Of widths, whose squares must neither overflow nor vanish.
 WIDTH = [Interval(Real, 1e-100, 1e100, closed="both")]
-
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
-
 COUNT = [Interval(Integral, 1, None, closed="left")]
 
 

@@ -12,13 +12,10 @@ from ._sparse_codes import SparseCodeBaseline, distinct_rows
 
 # Samples that enter a linear programme at a time.
 BATCH = 40
-
 # Of the linear programmes, the least that HiGHS accepts. Coefficients that small are zero.
 FEASIBILITY = 1e-10
-
 # By how much a constraint of the dual may be violated by samples that are left out.
 VIOLATION = 1e-9
-
 # Samples of unit length that agree to so many decimals are the same.
 N_DECIMALS = 12
 

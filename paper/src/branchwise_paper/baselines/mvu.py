@@ -69,16 +69,12 @@ def framework(Y: Floats, edges: Ints) -> Framework:
 
 # Pairs that L-BFGS remembers, and its iterations between two updates of the multipliers.
 MEMORY, INNER = 8, 100
-
 # Stiffness of the bars at the start, in units of the mean tension of the data.
 STIFFNESS = 100.0
-
 # A bar shorter than the median is stiffer per relative violation, by at most this factor.
 MAX_STIFFER = 4.0
-
 # The columns that hold this part of the variance have a preconditioner of their own.
 LEADING = 0.97
-
 # Columns with less than this part of the variance are dropped, but for a few.
 NEGLIGIBLE, N_SPARE = 1e-12, 4
 
@@ -420,7 +416,6 @@ def shifts(radius: float) -> list[float]:
 # Columns of the factor, beyond twice the number of neighbours. With fewer than the rank of the
 # optimum little variance is lost, but the dual bound is no longer near.
 SPARE = 15
-
 # Entries of the factor times iterations that are affordable.
 WORK = 2.5e8
 

@@ -19,10 +19,8 @@ from ._gaussian import centred_with_variance, warn_unconverged
 
 # Neighbours among which the first edges are sought; edges per sample to add in each round.
 N_NEIGHBORS, N_ADDED = 10, 2
-
 # The part of the tolerance to which the problem among the present edges is solved.
 INNER = 0.3
-
 # Matrices of N × N numbers that a fit holds at a time.
 N_MATRICES = 8
 

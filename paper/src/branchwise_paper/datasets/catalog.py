@@ -36,7 +36,6 @@ class Entry(NamedTuple):
 
 
 UCI = "UCI repository, CC BY 4.0"
-
 RESEARCH = "for research; no licence is stated"
 
 
@@ -253,18 +252,14 @@ ENTRIES = (
     _toy("helix", "Helix", 1000, "helix", n_features=3),
     _toy("circle", "Circle", 100, "circle"),
 )
-
 CATALOG = {entry.key: entry for entry in ENTRIES}
-
 # The paper's table, from left to right.
 TABLE1 = tuple(entry.key for entry in ENTRIES if entry.printed is not None)
-
 TOYS = tuple(entry.key for entry in ENTRIES if entry.make is not None)
 
 PARTS = {"train": "train", "trn": "train", "tra": "train"} | dict.fromkeys(
     ("test", "tst", "tes"), "test"
 )
-
 SUFFIX = re.compile(r"(train|trn|tra|test|tst|tes|scaled|scale|dataset|data|\d+x\d+|\d{3,})$")
 
 

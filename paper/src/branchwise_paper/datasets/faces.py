@@ -9,10 +9,8 @@ from branchwise.data.checks import check_count
 from branchwise.datasets._simulated import check_number, check_rng
 
 HEIGHT, WIDTH = 77, 54
-
 # The paper's names of the subjects and of the expressions: neutral, happy, shocked.
 SUBJECTS = ("CH", "AR", "LE")
-
 EXPRESSIONS = ("NE", "HA", "SO")
 
 

@@ -13,7 +13,6 @@ from matplotlib.collections import LineCollection
 from branchwise._typing import Floats, Ints
 
 DPI = 160
-
 # Text in vector formats stays text; nothing else is changed, and nothing beyond the picture.
 STYLE = {"font.size": 9, "axes.titlesize": 10, "svg.fonttype": "none"}
 

@@ -12,7 +12,6 @@ from branchwise.trajectory import Trajectory
 from ..datasets import Dataset
 
 TEAPOT = (76, 101)  # height and width of a frame
-
 TEAPOT_PIXELS = 3 * 76 * 101  # of three colours
 
 

@@ -19,13 +19,10 @@ from .methods import METHODS, Parameters
 from .settings import Settings
 
 SHAPES = ("spiral", "zigzag", "two_moons", "helix", "tree", "three_clusters")
-
 QUICK_SHAPES, QUICK_METHODS = ("spiral", "two_moons"), ("LE", "tSNE", "SPL", "SPL-auto")
-
 # The paper's: ten neighbours for all that have any, C and gamma of SPL, and a Gaussian kernel for
 # those that have a kernel. It does not say which lambda SMCE had: all of its table's are tried.
 NEIGHBORS = {"n_neighbors": 10}
-
 PARAMETERS: dict[str, tuple[Parameters, ...]] = {
     **dict.fromkeys(("LLE", "LE", "MVU", "MEU", "UMAP"), (NEIGHBORS,)),
     "SMCE": METHODS["SMCE"].grid,
@@ -33,10 +30,8 @@ PARAMETERS: dict[str, tuple[Parameters, ...]] = {
     "SPL-printed": ({**NEIGHBORS, "C": 1e3, "gamma": 1e-3},),
     "SPL-auto": ({**NEIGHBORS, "C": 1e3, "gamma": 1e-3},),
 }
-
 # What "keeps the structure" means (`keeps_structure`).
 LEAST_ORDER, LEAST_SHAPE, LOST_PURITY = 0.9, 0.9, 0.01
-
 # "Smooth": no more than this part of the data's own noise is left.
 MOST_NOISE = 0.1
 

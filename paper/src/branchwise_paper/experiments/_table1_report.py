@@ -31,7 +31,6 @@ SETS = (
     "segment",
     "letter",
 )
-
 _ROWS = {
     "LLE": (0.9467, 0.9655, 0.9965, 0.9298, 0.9760, 0.8570, 0.9013, 0.6537, 0.9623, 0.8960),
     "LE": (0.9133, 0.6248, 0.9833, 0.9368, 0.9714, 0.8586, 0.9023, 0.5981, 0.9398, 0.7436),
@@ -43,13 +42,11 @@ _ROWS = {
     "tSNE": (0.9600, 0.9751, 1.0000, 0.9468, 0.9909, 0.9037, 0.9292, 0.6738, 0.9671, 0.9134),
     "SPL": (0.9600, 0.9805, 1.0000, 0.9497, 0.9943, 0.8938, 0.9317, 0.6915, 0.9680, 0.9054),
 }
-
 ACCURACIES = {
     (name, method): accuracy
     for method, row in _ROWS.items()
     for name, accuracy in zip(SETS, row, strict=True)
 }
-
 # Accuracies have four digits: the printed one may be this much above the true one.
 ROUNDING = 0.5e-4
 
@@ -208,7 +205,6 @@ NOTES = {
 
 # A difference from the printed accuracy that asks for a reason.
 NOTABLE = 0.005
-
 OURS, PRINTED = "#0072B2", "#D55E00"  # safe for the colour-blind
 
 

@@ -21,7 +21,6 @@ from branchwise.graph.placement import (
 
 # Corners of the zigzag, which its generator has at these places.
 ZIGZAG = np.array([[0, 0], [0.25, 0.25], [0, 0.5], [0.25, 0.75], [0, 1]])
-
 # The tree as read off a plot of its 300 points: a trunk, and two branches on either side of it.
 TREE_NODES = np.array(
     [
@@ -32,7 +31,6 @@ TREE_NODES = np.array(
         *[[0.55, 0.73], [0.65, 0.83], [0.74, 1.0]],
     ]
 )
-
 TREE_PATHS = (
     (0, 1, 2, 3, 4, 5),
     (1, 6, 7, 8),

@@ -22,25 +22,16 @@ from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
 
 NAME = "cancer"
-
 PAPER_COMPONENTS = 80
-
 PAPER_TREE_WEIGHT = 5.0  # of each sample
-
 SEED = 0
-
 QUICK_NORMAL, QUICK_TUMOURS = 40, 360
-
 # The path that the paper reads off its figure; basal tumours diverge from it.
 PATH = (NORMAL, "normal-like", "luminal A", "luminal B", "HER2+")
-
 ALONG = ("luminal A", "luminal B", "HER2+")
-
 N_PAIRS = 4000
-
 # Paths from the root part if they have less than this part of the shorter one in common.
 COMMON = 0.9
-
 COLORS = {
     NORMAL: "#222222",
     "normal-like": "#009e73",
@@ -50,7 +41,6 @@ COLORS = {
     "basal": "#d55e00",
     "other": "#bbbbbb",
 }
-
 # How files name the subtypes, without case and punctuation.
 NAMES = {
     "normaltissue": NORMAL,
@@ -88,7 +78,6 @@ FITS: dict[str, dict[str, Any]] = {
     "ours: DDRTree's defaults, d = 80": {"lam": 0.1, "n_centers": "auto"},
     "ours: learn_trajectory": {"lam": None, "n_centers": "auto"},
 }
-
 PAPERS, _, OURS, _ = FITS
 
 

@@ -24,7 +24,6 @@ from branchwise.persistence.format import ModelFileError, read_state, write_stat
 from .settings import Settings
 
 FOLDER = "cells"
-
 Result = dict[str, Any]
 
 

@@ -21,20 +21,13 @@ from .settings import Check, Outcome, Settings
 from .teapot import principal_graph
 
 NAME = "faces"
-
 PAPER_TREE_WEIGHT = 0.1  # of each image
-
 REPEATS, QUICK_REPEATS = 20, 6
-
 SEED = 0
-
 # Of the photographs; those of the stand-in have another size.
 PHOTOGRAPH = (308, 217)
-
 EVEN = "the paper's, the light evened out first"
-
 LABELS = ("subject", "expression")  # arrays of the file
-
 MARKERS = ("o", "^", "s", "D", "v")
 
 

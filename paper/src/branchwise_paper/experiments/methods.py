@@ -12,7 +12,6 @@ from branchwise._typing import Floats
 from branchwise.estimators import SPL
 
 NEIGHBORS = (5, 10, 15, 20, 30, 50)
-
 Parameters = dict[str, Any]
 
 
@@ -58,11 +57,8 @@ def grid(**values: Sequence[Any]) -> tuple[Parameters, ...]:
 
 
 UNITS = (0.5, 2, 4)
-
 ON_REQUEST = ("SPL-units", "PPCA", "Isomap", "GPLVM-RBF", "L1Graph", "DRILL", "StructureLearning")
-
 TRIED = grid(n_neighbors=NEIGHBORS)
-
 # The paper's, in the order of its table; its own algorithm; ours without tuning; PCA, UMAP. The
 # rest run if they are named.
 METHODS: dict[str, Method] = {

@@ -36,33 +36,21 @@ from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
 
 NAME = "real"
-
 TITLE = "Fig. 3: teapot and handwritten ones, by SPL"
-
 GAMMAS = (0.0, 1e-3)
-
 SLACK = 1e3
-
 FETCH: dict[str, Callable[..., Dataset]] = {"teapot": fetch_teapot, "usps_ones": fetch_usps_ones}
-
 N_PIXELS = {"teapot": TEAPOT_PIXELS, "usps_ones": 16 * 16}
-
 N_COMPONENTS = {"teapot": 3, "usps_ones": 2}
-
 # Of a hundred frames ten neighbours are five steps of 3.6 degrees on either side.
 N_NEIGHBORS = {"teapot": (4, 10), "usps_ones": (10,)}
-
 SCALINGS = ("auto", "pixels 0–255", "pixels 0–1", "unit length", "standardised, /√D")
-
 # Ones that lean by less are perpendicular.
 UPRIGHT = 10.0
-
 # Weights of curves through the ones; what is claimed has to hold for all of them.
 CURVES = (0.1, 0.01, 0.001)
-
 # Degrees of slant to average embeddings over, and which of these is drawn; likewise.
 WIDTHS, SHOWN = (3.0, 5.0, 7.5, 10.0), 1
-
 QUICK_ONES = 300
 
 

@@ -26,9 +26,7 @@ FIGURES = {
     "faces": ("faces",),
     "cancer": ("metabric",),
 }
-
 WITH_METHODS = ("table1", "synthetic")
-
 REPORT, CHECKS = "report.md", "checks.csv"
 
 

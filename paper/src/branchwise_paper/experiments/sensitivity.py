@@ -22,15 +22,10 @@ from .settings import Check, Outcome, Settings
 
 # The paper's panels, as (γ, C): γ with C = ∞, then C with γ = 10⁻³.
 PANELS = ((0.0, math.inf), (1e-3, math.inf), (1.0, math.inf), (1e-3, 1e-2), (1e-3, 1e3))
-
 GRID_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0)
-
 GRID_C = (1e-2, 1.0, 1e2, 1e3, 1e4, math.inf)
-
 QUICK_GAMMA, QUICK_C = (1e-3, 1.0), (1e-2, 1e3, math.inf)
-
 SCALES = (None, "auto")
-
 # As for Fig. 2: smooth is a tenth of the data's noise, and a form of 0.9 is kept.
 MOST_NOISE, LEAST_ORDER, LEAST_FORM = 0.1, 0.95, 0.9
 
@@ -41,7 +36,6 @@ PRINTED = (
     "better, since it does not let distances of neighbours grow; (iv) a large range of γ and C "
     "gives good embeddings."
 )
-
 SCALED = (
     "The paper's model has no scale: a prior of unit variance meets data that are {size:.2g} "
     "across (`scale=None`). Ties between neighbours are then so strong that the S comes out flat: "
@@ -50,7 +44,6 @@ SCALED = (
     "embeddings with each axis stretched to the frame, along its principal axes. With "
     '`scale="auto"`, the third row, it is {auto:.2f}: the same S, less flat, whatever the units.'
 )
-
 MEASURED = (
     "*Noise*: the median part of the variance among ten neighbours that is not along a parabola. "
     "*Order*: Spearman correlation of the way along the embedding with the order on the S, from "

@@ -28,11 +28,8 @@ from .methods import Method, chosen_methods
 from .settings import Check, Outcome, Settings
 
 OURS = ("SPL", "SPL-auto")
-
 RIVALS = ("LLE", "LE", "MVU", "KPCA", "GPLVM", "MEU", "SMCE", "tSNE")
-
 SHOWN = (*RIVALS, "SPL", "SPL-printed", "SPL-auto", "UMAP")
-
 KEPT = "#009e73"
 
 PRINTED = (
@@ -43,7 +40,6 @@ PRINTED = (
     "separate curves, SPL's being smoother and more like moons; and that SPL alone is smooth "
     "and keeps the structure on all six."
 )
-
 MEASURED = (
     "Each panel is turned to be most like the data, and has one unit for both axes; the graph "
     "that SPL learns is drawn faintly. **Noise** is, for curves, the median part of the "
@@ -57,7 +53,6 @@ MEASURED = (
     "**bold** where both hold, and in *italics* where the structure is kept, but not smooth; a "
     "green frame in the picture says the same as bold."
 )
-
 CHOSEN_NOTE = (
     "The scores and their bounds are ours, and were settled with the embeddings in view, not "
     "before: neighbours and tips that the order is counted from (the third point from an end, "
@@ -66,34 +61,28 @@ CHOSEN_NOTE = (
     "clusters, the form of each moon by itself, and the bounds themselves. They are the same for "
     "all methods. That SPL passes on every shape is thus less of a test than what it fails."
 )
-
 SCALE_NOTE = (
     "SPL is the paper's model in the data's own units (`scale=None`) at its global optimum, "
     "SPL-printed the same after the steps of the paper's algorithm, and SPL-auto has "
     '`scale="auto"`, which does not depend on the units.'
 )
-
 HELIX_NOTE = (
     "The helix: the paper prints p from [0, 1], which is a sixth of a turn and no ring; the "
     "toolbox that it names has a full turn, 2π, which is embedded here."
 )
-
 SMCE_NOTE = (
     "The paper does not say which λ SMCE had here; of those of its table the one that keeps "
     "most of each shape is shown (λ = {lam})."
 )
-
 GPLVM_NOTE = (
     "GPLVM has a Gaussian kernel here, by the paper's sentence; with a linear one it is PCA, "
     "which only turns these data."
 )
-
 TRUTH_NOTE = (
     "True places: on the spiral the angle, unwrapped by the Archimedean spiral that fits best; "
     "on the zigzag and the tree the nearest place on a polyline with the corners of the figure; "
     "on the moons their labels, and the angle on each; of clusters the nearest of three means."
 )
-
 MOONS_NOTE = (
     "In the data of the two moons, too, a gap separates them. What keeps the data as they are "
     "therefore separates them, and so does what embeds the unconnected parts of a graph of "

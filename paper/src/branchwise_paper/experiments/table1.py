@@ -29,7 +29,6 @@ from .settings import Outcome, Settings, data_folder
 
 # Part of the variance that the paper keeps where it does not print the number of components.
 ENERGY = 0.95
-
 # --quick: so many samples of each set and so many points of each grid.
 QUICK_SAMPLES, QUICK_GRID = 200, 2
 

@@ -32,23 +32,15 @@ from .cells import Cell, Computed, Result, compute
 from .settings import Check, Outcome, Settings
 
 NAME = "teapot"
-
 TITLE = "Fig. 4: the teapot's principal curve, by DDRTree"
-
 ENERGY = 0.95  # that the paper's 36 components keep of 400 frames
-
 PAPER_COMPONENTS = 36
-
 PAPER_TREE_WEIGHT = 0.1  # of each frame
-
 STEP = 30 / 400  # of a turn between two frames that are drawn
-
 QUICK_FRAMES = 50
-
 # CLUHSIC: labels on a ring, with its defaults, and in the setting that its docstring advises for
 # objects whose back looks like their front.
 N_LABELS = 10
-
 RIVALS = {"CLUHSIC": (0.0, 1.0), "CLUHSIC, narrower kernels": (1.0, 3.0)}
 
 
@@ -67,13 +59,9 @@ class Fitted(NamedTuple):
 
 
 PAPERS = Fitted("tree", PAPER_TREE_WEIGHT, ENERGY)
-
 RING = Fitted("ring", PAPER_TREE_WEIGHT, ENERGY)
-
 CURVE = Fitted("curve", PAPER_TREE_WEIGHT, ENERGY)
-
 HEAVY = Fitted("tree", 1.0, ENERGY)
-
 FITS = (PAPERS, Fitted("tree", PAPER_TREE_WEIGHT, PAPER_COMPONENTS), HEAVY, CURVE, RING)
 
 

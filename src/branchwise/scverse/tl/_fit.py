@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Tool = TypeVar("Tool", bound=Callable[..., Any])
 
 ESTIMATORS = {"ddrtree": DDRTree, "drtree": DRTree, "spl": SPL}
-
 # They say how to run, not what; the result does not depend on them.
 NOT_STORED = ("n_jobs", "verbose")
 
