@@ -158,7 +158,13 @@ def _given_edges(topology: Any) -> tuple[Ints, int]:
 
 
 class Arcs(NamedTuple):
-    """Branches from their beginnings."""
+    """Branches from their beginnings, as arcs of circles of exactly known length.
+
+    A branch begins at p in the direction u and turns towards v, orthogonal to u and both of length
+    one, by the angle θ in all. With its length ℓ the point at its position t is
+    p + ℓt·(sin(θt)/(θt)·u + (1 − cos(θt))/(θt)·v), on a straight line for θ = 0. Its speed is ℓ
+    everywhere, so that t is the part of the length.
+    """
 
     start: Floats  # (n_edges, n_features)
     along: Floats  # (n_edges, n_features): unit vectors

@@ -1,4 +1,11 @@
-"""Files from strangers: what is refused before memory is taken for it."""
+"""Files from strangers, looked through before anything is read from them.
+
+HDF5 can name other files: by external links, by datasets whose values lie in external files, and
+by virtual datasets. Reading a stranger's file would then read files of one's own, and perhaps
+pass them on with the results. In a folder in zarr format a symbolic link does the same, and the
+codec "pickle" runs code when a chunk is unpacked. Either can declare an array of any size without
+storing a value.
+"""
 
 import json
 import math
@@ -39,6 +46,8 @@ def check_stored(shape: Iterable[int], itemsize: int, stored: int, what: str) ->
             "the file is damaged or hostile, and is not read."
         )
 
+
+# HDF5
 
 MOST_PATHS = 1_000_000
 
@@ -192,6 +201,8 @@ def check_tree(
                     )
                 stack.append((child, False))
 
+
+# Zarr
 
 METADATA = (".zarray", ".zgroup", ".zattrs", ".zmetadata", "zarr.json")
 # What AnnData's writers use or offer; none of them makes Python objects other than text.

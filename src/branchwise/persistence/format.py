@@ -331,6 +331,11 @@ def _integer(digits: str) -> int:
     return number
 
 
+# NumPy's own array files (.npy, version 1.0), for plain numbers, booleans and text only. The header
+# is read by a pattern rather than as Python source, and is compared with the number of bytes that
+# follow before memory is taken: it can neither run anything nor ask for more than the file holds.
+# It is written by hand because NumPy pads it differently from version to version.
+
 MAGIC = b"\x93NUMPY\x01\x00"
 HEADER = re.compile(
     rb"\{'descr': '([<>|])([biufcU])(\d{1,9})', 'fortran_order': (False|True), "

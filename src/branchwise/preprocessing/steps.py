@@ -366,6 +366,9 @@ def interpolate(x: Floats, values: Floats, scores: Floats) -> Floats:
 def centred_product(X: Floats, center: Floats, W: Floats) -> Floats:
     """(X − 1·centerᵀ) @ W, row by row.
 
+    A product of matrices rounds a row as its place in the batch suggests; here every row goes the
+    same way, and is the same to the last bit in any company.
+
     Examples
     --------
     >>> import numpy as np
