@@ -1,6 +1,5 @@
 """Parquet: a file, or a folder of files that are one table."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import import_extra
+from ..data.categories import natural
 from ..data.table import (
     InputError,
     Table,
@@ -34,21 +34,7 @@ def parquet_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = [file for file in path.glob("*.parquet") if not file.name.startswith(("_", "."))]
-    return sorted(found, key=natural)
-
-
-def natural(path: Path) -> list[Any]:
-    """A key that sorts part.2 before part.10.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from branchwise.io.parquet import natural
-    >>> natural(Path("part.2.parquet")) < natural(Path("part.10.parquet"))
-    True
-    """
-    parts = re.split(r"(\d+)", path.name)
-    return [int(part) if k % 2 else part for k, part in enumerate(parts)]
+    return sorted(found, key=lambda file: natural(file.name))
 
 
 def read_parquet(
