@@ -180,7 +180,7 @@ def test_a_shortfall_is_a_failed_check_and_is_explained(iris):
             fit_of(iris, "PCA", 0.9333),
         ]
     )
-    [check] = checks_of([iris], rows, quick=False)
+    [check] = checks_of(rows, quick=False)
     assert not check.passed
     others = [fit_of(iris, "SPL-units", a, scale=u) for u, a in ((2, 0.94), (2, 0.95), (4, 0.96))]
     told = " ".join(why({"iris": 0.9533}, [iris], rows, others))
@@ -206,7 +206,7 @@ def test_sizes_that_the_paper_misprints_are_told(iris):
 
 def test_no_excuse_where_none_is_needed(iris):
     rows = best_rows([fit_of(iris, "SPL", 0.96), fit_of(iris, "PCA", 0.9333)])
-    assert checks_of([iris], rows, quick=False)[0].passed
+    assert checks_of(rows, quick=False)[0].passed
     assert why({"iris": 0.9533}, [iris], rows, []) == []
 
 

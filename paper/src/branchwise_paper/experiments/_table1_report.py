@@ -208,7 +208,7 @@ NOTABLE = 0.005
 OURS, PRINTED = "#0072B2", "#D55E00"  # safe for the colour-blind
 
 
-def checks_of(problems: Sequence[Problem], rows: Sequence[Row], *, quick: bool) -> list[Check]:
+def checks_of(rows: Sequence[Row], *, quick: bool) -> list[Check]:
     """SPL is at least as good as printed, wherever something is printed."""
     if quick:
         return []
