@@ -1,11 +1,9 @@
-"""NumPy's files and Parquet."""
+"""NumPy's files."""
 
-import decimal
 import io
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -135,8 +133,6 @@ OBJECTS = np.array([{"run": "me"}], dtype=object)
             saved(sparse.save_npz, sparse.coo_array(([1.0], ([0], [0])), shape=(10**15, 2))),
             "the sparse matrix in .* declares a shape",
         ),
-        ("a.parquet", b"", "cannot be read as Parquet"),
-        ("a.parquet", b"PAR1 and nothing else", "cannot be read as Parquet"),
     ],
     ids=lambda value: "".join(filter(str.isalnum, value)) if isinstance(value, str) else "",
 )
@@ -144,50 +140,3 @@ def test_broken_and_hostile_files_get_one_sentence(tmp_path, name, content, mess
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         read_table(tmp_path / name)
-
-
-def test_parquet_keeps_its_types(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "sample": ["p", "q", "r"],
-            "count": pd.array([1, None, 3], dtype="Int64"),
-            "price": [decimal.Decimal("1.50"), None, decimal.Decimal("2.25")],
-            "cluster": ["0", "1", "0"],
-            "kind": pd.Categorical(["1", "2", "1"]),
-            "seen": pd.to_datetime(["2020-01-01", "2020-01-02", None]),
-            "well": [True, False, None],
-        }
-    )
-    frame.to_parquet(tmp_path / "a.parquet")
-    table = read_table(tmp_path / "a.parquet")
-    assert table.samples == ["p", "q", "r"]
-    assert table.features == ["count", "price"]
-    np.testing.assert_array_equal(table.X, [[1, 1.5], [np.nan, np.nan], [3, 2.25]])
-    assert list(table.annotations.columns) == ["cluster", "kind", "seen", "well"]
-    assert table.annotations["cluster"].tolist() == ["0", "1", "0"]
-
-
-def test_index_of_parquet_names_the_samples(tmp_path):
-    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=["p", "q"])
-    frame.to_parquet(tmp_path / "a.parquet")
-    assert read_table(tmp_path / "a.parquet").samples == ["p", "q"]
-
-
-def test_several_levels_of_an_index_become_annotations(tmp_path):
-    levels = pd.MultiIndex.from_arrays([["p", "q"], ["u", "u"]], names=["sample", "site"])
-    frame = pd.DataFrame({"a": [1.0, 2.0], "spectrum": [[1, 2], [3]]}, index=levels)
-    frame.to_parquet(tmp_path / "a.parquet")
-    table = read_table(tmp_path / "a.parquet")
-    assert (table.samples, table.features) == (["p", "q"], ["a"])
-    assert list(table.annotations.columns) == ["site", "spectrum"]
-
-
-def test_lists_are_no_names_of_samples(tmp_path):
-    pd.DataFrame({"id": [[1], [2]], "a": [1.0, 2.0]}).to_parquet(tmp_path / "a.parquet")
-    assert read_table(tmp_path / "a.parquet").samples == ["0", "1"]
-
-
-def test_text_of_numbers_with_an_odd_cell_is_an_error_in_parquet_too(tmp_path):
-    pd.DataFrame({"a": ["1.5", "2.5", "<5"], "b": [1, 2, 3]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"column 'a' .* the first '<5' in data row 3"):
-        read_table(tmp_path / "a.parquet")
