@@ -79,14 +79,14 @@ def known_values(X: Matrix, steps: dict[str, Any], impute: str | None, names: An
             else f"{DROP}, or set impute='median'"
         )
         check_none_missing(X, names, remedy)
-    X = without_gaps(X, steps)
+    X = filled(X, steps)
     check_not_huge(X, check_finite(X, "X"), "X")
     if "log1p" in steps:
         steps["log1p"].check(X, names)
     return X
 
 
-def without_gaps(X: Matrix, steps: dict[str, Any]) -> Matrix:
+def filled(X: Matrix, steps: dict[str, Any]) -> Matrix:
     """X with its gaps filled, if that is one of the steps."""
     return steps["impute"].apply(X) if "impute" in steps else X
 
@@ -365,7 +365,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             # The rows of a DataFrame are counted only once.
             X = self._fit_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)
-        table = without_gaps(self._fit_table(X, covariates), self.steps_)
+        table = filled(self._fit_table(X, covariates), self.steps_)
         return self._repeat(table, covariates, getattr(X, "index", None))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
