@@ -524,6 +524,14 @@ class StructureLearner(
         nodes : array of shape (n_nodes, n_components)
         weights : array of shape (n_nodes,)
             In proportion to the samples that belong to each.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> nodes, weights = DDRTree(n_centers=20).fit(load_iris().data).nodes()
+        >>> nodes.shape, weights.shape
+        ((20, 2), (20,))
         """
         check_is_fitted(self)
         return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))
@@ -541,6 +549,17 @@ class StructureLearner(
         -------
         coordinates : array of shape (n_samples, n_components)
         across : array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> X = load_iris().data
+        >>> coordinates, across = DDRTree(n_centers=20).fit(X).coordinates(X)
+        >>> total = np.sum((X - X.mean(axis=0)) ** 2)
+        >>> bool(np.isclose(np.sum(coordinates**2) + np.sum(across), total))
+        True
         """
         check_is_fitted(self)
         data = self._new_data(check_samples(self, X, reset=False))
