@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+SLINGSHOT := .venv-slingshot
 # For the JavaScript of the report: needed to change it, not to use it. Older ones count as none.
 NPM := $(shell node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2> /dev/null && command -v npm)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-trajectories bench-dask bench-report report-pictures map web lint-web test-web clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-answers bench-dask bench-report report-pictures map web lint-web test-web clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in branchwise-demo/"
@@ -24,7 +25,7 @@ help:
 	@echo "make bench        measure against other programs (an hour), into benchmarks/"
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
-	@echo "make bench-trajectories  trees found against the true ones, beside other programs (half an hour)"
+	@echo "make bench-answers  what one gets without setting anything, beside other programs (an hour or two)"
 	@echo "make bench-dask   time, memory and traffic on Dask (half an hour), into docs/scaling.md"
 	@echo "make report-pictures  the README's pictures of the report (needs Chromium)"
 	@echo "make bench-report  frame times, size and time of the report (minutes), into docs/report.md"
@@ -133,6 +134,12 @@ $(BENCH)/bench.stamp: pyproject.toml
 	$(BENCH)/bin/python -m pip install --quiet --editable ".[plot]" --group bench
 	@touch $@
 
+$(SLINGSHOT)/bench.stamp: pyproject.toml
+	$(PYTHON) -m venv $(SLINGSHOT)
+	$(SLINGSHOT)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(SLINGSHOT)/bin/python -m pip install --quiet --editable ".[trajectory]" --group bench-slingshot
+	@touch $@
+
 bench: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/run.py
 
@@ -142,8 +149,9 @@ bench-quick: $(BENCH)/bench.stamp
 bench-selection: $(VENV)/demo.stamp
 	$(BIN)/python benchmarks/selection.py
 
-bench-trajectories: $(BENCH)/bench.stamp
-	$(BENCH)/bin/python benchmarks/trajectories.py
+# The sets lie in the folder that BRANCHWISE_DATA names.
+bench-answers: $(BENCH)/bench.stamp $(SLINGSHOT)/bench.stamp
+	$(BENCH)/bin/python benchmarks/answers.py
 
 bench-dask: $(VENV)/setup.stamp
 	$(BIN)/python benchmarks/dask_scaling.py
@@ -153,4 +161,4 @@ bench-report: $(BENCH)/bench.stamp
 	$(BENCH)/bin/python benchmarks/report.py
 
 clean:
-	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) benchmarks/results-quick branchwise-demo branchwise-reproduction branchwise-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis paper/.pytest_cache paper/.hypothesis
+	rm -rf web/node_modules $(VENV) .venv-lowest $(BENCH) $(SLINGSHOT) benchmarks/results-quick branchwise-demo branchwise-reproduction branchwise-reproduction-quick .pytest_cache .mypy_cache .ruff_cache .hypothesis paper/.pytest_cache paper/.hypothesis
