@@ -116,7 +116,7 @@ def fit_pipeline(
     X = held(X) if is_dask(X) else X
     model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
     on_stage("trajectory")
-    points = gather_places(model, X) if is_dask(X) else None
+    points, embedding = gather_places(model, X) if is_dask(X) else (None, model.embedding_)
     path = Trajectory.from_estimator(
         model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
     )
@@ -126,7 +126,7 @@ def fit_pipeline(
         path = path.rooted(**start, end=end)
     if "labels" in start:
         check_start(path, **start)
-    return Pipeline(features, preparation, path, root is not None, reading or {})
+    return Pipeline(features, preparation, path, root is not None, reading or {}, embedding)
 
 
 def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
@@ -200,17 +200,19 @@ def held(X: Any) -> Any:
     return computed(X) if fits_in and not has_sparse_blocks(X) else X
 
 
-def gather_places(model: Any, X: Any) -> Floats | None:
-    """Let a model that was fitted to a Dask array have its embedding in memory.
+def gather_places(model: Any, X: Any) -> tuple[Floats | None, Floats]:
+    """Let a model that was fitted to a Dask array have its samples in memory.
 
-    A model of landmarks knows only these: the places of all rows are returned.
+    A model of landmarks knows only these: linear coordinates and embedding of all rows are
+    returned.
     """
     dask, _ = import_dask()
     with failures_in_words(X, X):
         if is_dask(model.embedding_):
-            model.embedding_, model.labels_ = dask.compute(model.embedding_, model.labels_)
-            return None
-        return np.asarray(model.transform(X).compute(), dtype=np.float64)
+            lazy = model.embedding_, model.projection_, model.labels_
+            model.embedding_, model.projection_, model.labels_ = dask.compute(*lazy)
+            return None, model.embedding_
+        return dask.compute(model.project(X), model.transform(X))
 
 
 def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
@@ -250,6 +252,9 @@ class Pipeline:
         Whether a root was given, so that pseudotime means something.
     reading : dict
         How the table was read: the arguments of `branchwise.io.read_table`.
+    embedding : array of shape (n_samples, n_components)
+        The estimator's embedding of all samples of the table, also if it learned from landmarks;
+        of a pipeline from a file, of the samples that it learned from.
     """
 
     features: list[str]
@@ -257,19 +262,12 @@ class Pipeline:
     trajectory: Trajectory
     is_rooted: bool
     reading: dict[str, Any]
+    embedding: Floats
 
     @property
     def estimator(self) -> Any:
         """The fitted SPL, DRTree or DDRTree."""
         return self.trajectory.estimator_
-
-    @property
-    def embedding(self) -> Floats:
-        """The places of all samples of the table, also if the estimator learned from landmarks."""
-        fitted, view = self.estimator.embedding_, self.trajectory.view
-        if np.array_equal(view.points, np.asarray(fitted, dtype=np.float64) * view.scale):
-            return np.asarray(fitted)
-        return view.points / view.scale
 
     def transform(self, data: Any) -> Any:
         """Place samples in the learned space.
@@ -296,12 +294,18 @@ class Pipeline:
         ['ddrtree0', 'ddrtree1']
         """
         table = as_table(data)
+        return self._embedded(table)["embedding"]
+
+    def _embedded(self, table: Table) -> Any:
+        """Embedding and linear coordinates of the rows of a table."""
         if is_dask(table.X):
             return import_pandas().concat(list(self._embedded_chunks(table)))
         return embedded(table, self.features, self.preparation, self.estimator)
 
     def place(self, data: Any) -> Any:
         """The embedding of samples, and their places on the graph.
+
+        Places go by linear coordinates (the estimator's `project`), as those of the first samples.
 
         Parameters
         ----------
@@ -325,7 +329,7 @@ class Pipeline:
         >>> bool((places["pseudotime"] > 0).all())
         True
         """
-        return self._placed(self.transform(data))
+        return self._placed(self._embedded(as_table(data)))
 
     def place_chunks(self, data: Table) -> Iterator[Any]:
         """The same, chunk by chunk, of a table that was read lazily and is too large for memory.
@@ -355,10 +359,10 @@ class Pipeline:
         [150]
         """
         for embedding in self._embedded_chunks(data):
-            yield self._placed(embedding) if len(embedding) else embedding
+            yield self._placed(embedding) if len(embedding) else embedding["embedding"]
 
     def _embedded_chunks(self, table: Table) -> Iterator[Any]:
-        """The embedding of each chunk in turn; the workers are some chunks ahead."""
+        """What `embedded` makes of each chunk in turn; the workers are some chunks ahead."""
         dask, _ = import_dask()
         X = as_chunks(columns(table, self.features))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
@@ -379,9 +383,10 @@ class Pipeline:
                 done = dask.compute(*parts)
             yield from done
 
-    def _placed(self, embedding: Any) -> Any:
-        """An embedding with the places of its rows on the graph."""
-        places = self.trajectory.project(embedding.to_numpy()).set_index(embedding.index)
+    def _placed(self, coordinates: Any) -> Any:
+        """The embedding of rows, with their places on the graph by their linear coordinates."""
+        embedding, projection = coordinates["embedding"], coordinates["projection"]
+        places = self.trajectory.project(projection)
         if not self.is_rooted:
             # Branches are named from the root outwards, and positions count from there.
             places = places[["edge", "source", "target", "position", "distance"]]
@@ -412,13 +417,20 @@ class Pipeline:
 def embedded(
     table: Table, features: Sequence[str], preparation: Preparation, estimator: Any
 ) -> Any:
-    """The embedding of a table in memory, prepared as the first one was."""
+    """Embedding and linear coordinates of a table in memory, prepared as the first one was."""
     table = drop_incomplete(table, features, preparation)
     rows = named_columns(table, features)
     X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
         rows, covariates=covariates(table, preparation)
     )
-    return frame_of(estimator, np.asarray(estimator.transform(X)), table.samples)
+    made = {"embedding": estimator.transform(X), "projection": estimator.project(X)}
+    return both_of(estimator, made, table.samples)
+
+
+def both_of(model: Any, made: dict[str, Any], samples: Sequence[str]) -> Any:
+    """Embedding and linear coordinates side by side."""
+    frames = {name: frame_of(model, np.asarray(rows), samples) for name, rows in made.items()}
+    return import_pandas().concat(frames, axis=1)
 
 
 def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
@@ -443,7 +455,7 @@ def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:
 
 
 def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Any:
-    """The embedding of the rows of one chunk, on a worker."""
+    """What `embedded` makes of the rows of one chunk, on a worker."""
     source, features, preparation, estimator = given
     table = Table(as_rows(rows), features, list(annotations.index), annotations, source)
     X = table.X
@@ -453,7 +465,8 @@ def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: An
             keep = complete_rows(X, covariates(table, preparation))
         # Of a whole table this is an error, of a part of it not.
         if not keep.any():
-            return frame_of(estimator, np.empty((0, len(estimator.components_))), [])
+            none = np.empty((0, len(estimator.components_)))
+            return both_of(estimator, {"embedding": none, "projection": none}, [])
         X = without_gaps(X, keep)
     check_chunk(replace(table, X=X), index, start, preparation)
     return embedded(table, features, preparation, estimator)

@@ -206,7 +206,7 @@ def test_the_training_data_are_in_the_file_on_request_only(X, path):
 
 
 def test_a_file_holds_the_training_data_only_where_transform_needs_them(X, path):
-    """By number of values in all arrays: keys, embedding, graph, and no more."""
+    """By number of values in all arrays: keys, embedding, projection, graph, and no more."""
 
     def n_values(model):
         model.save(path)
@@ -215,18 +215,18 @@ def test_a_file_holds_the_training_data_only_where_transform_needs_them(X, path)
 
     ddrtree = DDRTree(n_centers=12, random_state=0).fit(X)
     history = len(ddrtree.objective_history_)
-    assert n_values(ddrtree) == N * 2 + N + D + 2 * D + 12 * 2 + 11 * 3 + history
+    assert n_values(ddrtree) == N * 4 + N + D + 2 * D + 12 * 2 + 11 * 3 + history
     drtree = DRTree().fit(X)
     history = len(drtree.objective_history_)
-    assert n_values(drtree) == N * 2 + N + D + 2 * D + (N - 1) * 3 + history
+    assert n_values(drtree) == N * 4 + N + D + 2 * D + (N - 1) * 3 + history
     # Of a kernel matrix nothing is kept but its mean, along N columns.
     K = X @ X.T
     with_matrix = DRTree(kernel="precomputed").fit(K)
     history = len(with_matrix.objective_history_)
-    assert n_values(with_matrix) == N * 2 + N + N + 2 * N + (N - 1) * 3 + history
+    assert n_values(with_matrix) == N * 4 + N + N + 2 * N + (N - 1) * 3 + history
     spl = SPL(kernel="rbf").fit(X)
     n_edges, history = len(spl.edges_), len(spl.objective_history_)
-    per_sample = 2 + 2 + 3 + 1
+    per_sample = 2 + 2 + 2 + 3 + 1
     assert n_values(spl) == N * per_sample + N + 2 * N + N * D + n_edges * 3 + history
 
 

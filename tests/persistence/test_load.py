@@ -60,7 +60,7 @@ def test_the_files_hold_what_the_format_says():
     assert contents["format"] == "branchwise model"
     assert contents["version"] == 1
     assert contents["state"]["feature_names"] == list("abcd")
-    assert contents["state"]["fitted"]["centers_"] == {"$array": "005-centers_.npy"}
+    assert contents["state"]["fitted"]["centers_"] == {"$array": "006-centers_.npy"}
 
 
 def test_a_file_that_holds_something_else_is_refused(tmp_path):

@@ -100,7 +100,6 @@ def wrong(**changes):
         (wrong(edges=np.array([[0.5, 1.0]])), "must hold node numbers"),
         (wrong(nodes=np.array([[np.nan, 1.0]])), "nodes"),
         (wrong(points=np.zeros((4, 7))), r"7 column\(s\)"),
-        (wrong(scale=-1.0), "scale=-1.0"),
         (wrong(estimator={}), "bad.branchwise"),
         (
             lambda state: {k: v for k, v in state.items() if k != "sigma"},
@@ -118,7 +117,6 @@ def wrong(**changes):
         "halves",
         "nan",
         "points",
-        "scale",
         "estimator",
         "missing",
     ],

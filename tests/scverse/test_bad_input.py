@@ -119,8 +119,8 @@ def test_a_missing_fit_names_the_call(adata, name):
         getattr(branchwise.tl, name)(adata, key="spl")
 
 
-def test_a_missing_embedding_names_the_call(learned):
-    del learned.obsm["X_ddrtree"]
+def test_missing_coordinates_name_the_call(learned):
+    del learned.obsm["X_ddrtree_projection"]
     with pytest.raises(KeyError, match=r"call branchwise\.tl\.ddrtree again"):
         branchwise.tl.branches(learned)
 

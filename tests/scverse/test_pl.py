@@ -42,7 +42,7 @@ def test_embedding_draws_every_cell_where_it_lies(method):
     adata = simulated_cells()
     getattr(branchwise.tl, method)(adata, **QUICK[method])
     ax = branchwise.pl.embedding(adata, milestones=False)
-    found, wanted = drawn_points(ax), adata.obsm[f"X_{method}"][:, :2]
+    found, wanted = drawn_points(ax), adata.obsm[f"X_{method}_projection"][:, :2]
     assert (ax.get_xlabel(), ax.get_ylabel()) == (f"{method} 1", f"{method} 2")
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), atol=1e-9)
     other = branchwise.pl.embedding(adata, components=[1, 0], ax=plt.figure().subplots())

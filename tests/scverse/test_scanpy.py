@@ -69,10 +69,9 @@ def test_pca_of_scanpy_is_the_default_and_new_cells_follow_it():
     for slots, name in ((again.uns, "ddrtree"), (again.obsm, "X_ddrtree"), (again.obsm, "X_pca")):
         del slots[name]
     branchwise.tl.place(again, reference)
-    # Rounding makes them new cells, which do not draw the tree to themselves.
+    # The coordinates of the PCA differ by rounding to single precision, and the places as little.
     before, after = reference.obs["ddrtree_pseudotime"], again.obs["ddrtree_pseudotime"]
-    assert np.median(np.abs(after - before)) < 1e-3 * before.max()
-    assert spearmanr(before, after).statistic > 0.99
+    np.testing.assert_allclose(after, before, atol=1e-5 * before.max())
 
 
 def test_every_simulated_fate_has_a_tip_of_its_own(myeloid):

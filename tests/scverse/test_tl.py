@@ -163,7 +163,7 @@ def test_every_kind_of_root(learned, root, given):
     path = Trajectory(
         learned.uns["ddrtree"]["tree"],
         learned.uns["ddrtree"]["centers"],
-        learned.obsm["X_ddrtree"],
+        learned.obsm["X_ddrtree_projection"],
         names=learned.obs_names,
     )
     if "labels" in given:

@@ -78,8 +78,7 @@ def draw(options: argparse.Namespace, result: Result, made: Pipeline, path: Traj
         labels = samples[options.color[0]].to_numpy() if options.color else None
         plot_branch_graph(path, labels=labels, ax=ax)
     elif kind == "adjacency":
-        nodes = getattr(made.estimator, "centers_", made.estimator.embedding_)
-        time = path.project(nodes)["pseudotime"]
+        time = path.project(made.estimator.nodes()[0])["pseudotime"]
         plot_adjacency(made.estimator, order=time, order_name="pseudotime", ax=ax)
     elif kind == "convergence":
         plot_convergence(made.estimator, ax=ax)

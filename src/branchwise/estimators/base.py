@@ -57,6 +57,7 @@ from .chunks import (
     light_copy,
     map_back,
     place_chunk,
+    project_chunk,
 )
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -175,6 +176,7 @@ class StructureLearner(
     components_: Floats
     embedding_: Floats
     mean_: Floats
+    projection_: Floats
     n_components: Any
     kernel: Any
     kernel_params: dict[str, Any] | None
@@ -326,34 +328,82 @@ class StructureLearner(
         """
         check_is_fitted(self)
         if is_dask(X):
-            return self._transform_chunks(X)
+            return self._map_chunks(checked_chunks(self, X, reset=False), place_chunk)
         X = check_samples(self, X, reset=False)
         with threadpool_limits(limits=1):
             return self._placed(X)
 
-    def _placed(self, X: Matrix) -> Floats:
-        """Places of samples that have been checked."""
-        placed = np.empty((X.shape[0], len(self.components_)))
+    def project(self, X: Any) -> Floats:
+        """Samples along the components: Wᵀ(x − mean), without any pull to the learned structure.
+
+        A trajectory has its samples there, old and new ones alike: what is nearly the same is
+        nearly at the same place. `transform` instead draws samples to the structure.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
+            As for `transform`. With a kernel, its values with the training samples are projected.
+
+        Returns
+        -------
+        projection : array of shape (n_samples, n_components)
+            ``projection_`` for the samples of the fit. For a Dask array or DataFrame a lazy Dask
+            array, in chunks of the same rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> X = load_iris().data
+        >>> model = DDRTree(random_state=0).fit(X)
+        >>> bool(np.allclose(model.project(X), (X - model.mean_) @ model.components_.T))
+        True
+        >>> bool((model.project(X) == model.projection_).all())
+        True
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return self._map_chunks(checked_chunks(self, X, reset=False), project_chunk)
+        X = check_samples(self, X, reset=False)
+        with threadpool_limits(limits=1):
+            return self._projected(X)
+
+    def _projected(self, X: Matrix) -> Floats:
+        """Coordinates of samples that have been checked."""
+        return self._by_blocks(X, lambda rows: self._project(self._new_data(rows)))
+
+    def _by_blocks(self, X: Matrix, along: Callable[[Matrix], Floats]) -> Floats:
+        """What a function makes of some rows of X at a time, one place for each."""
+        out = np.empty((X.shape[0], len(self.components_)), dtype=X.dtype)
         has_kernel = self._record.kernel_samples is not None
         step = min(BLOCK, block_rows(len(self.mean_))) if has_kernel else BLOCK
 
-        def place(start: int) -> None:
+        def fill(start: int) -> None:
             rows = slice(start, start + step)
-            data = self._new_data(X[rows])
-            placed[rows] = self._place(self._project(data), data)
+            out[rows] = along(X[rows])
 
-        ordered_map(place, range(0, len(placed), step), effective_n_jobs(self.n_jobs))
+        ordered_map(fill, range(0, len(out), step), effective_n_jobs(self.n_jobs))
+        return out
+
+    def _placed(self, X: Matrix) -> Floats:
+        """Places of samples that have been checked."""
+
+        def place(rows: Matrix) -> Floats:
+            data = self._new_data(rows)
+            return self._place(self._project(data), data)
+
+        placed = self._by_blocks(X, place)
         if len(self._record):
             known, rows = self._record.find(row_keys(X, effective_n_jobs(self.n_jobs)))
             placed[known] = self.embedding_[rows]
-        return placed.astype(X.dtype, copy=False)
+        return placed
 
-    def _transform_chunks(self, X: Any) -> Any:
-        """The places of the rows of a Dask array, lazily."""
-        X = checked_chunks(self, X, reset=False)
+    def _map_chunks(self, X: Any, function: Callable[..., Floats]) -> Any:
+        """What a function makes of the rows of a Dask array, lazily."""
         return map_chunks(
             X,
-            place_chunk,
+            function,
             len(self.components_),
             float_type(X.dtype),
             numbered=True,

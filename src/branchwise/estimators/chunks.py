@@ -41,6 +41,7 @@ STAYS_BEHIND = {
     "objective_history_",
     "posterior_std_",
     "posterior_std_error_",
+    "projection_",
     "skeleton_",
     "training_data_",
     "tree_",
@@ -138,6 +139,11 @@ def checked_rows(rows: Any, index: int, starts: list[int], n_features: int) -> M
 def place_chunk(rows: Any, index: int, model: "StructureLearner", starts: list[int]) -> Floats:
     """The places of the rows of a chunk."""
     return model._placed(checked_rows(rows, index, starts, model.n_features_in_))
+
+
+def project_chunk(rows: Any, index: int, model: "StructureLearner", starts: list[int]) -> Floats:
+    """The rows of a chunk along the components."""
+    return model._projected(checked_rows(rows, index, starts, model.n_features_in_))
 
 
 def map_back(rows: Any, index: int, back: Floats, mean: Floats, starts: list[int]) -> Floats:

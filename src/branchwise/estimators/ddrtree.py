@@ -113,6 +113,9 @@ class DDRTree(StructureLearner):
         The points Z; for ``n_components=None``, in the centred features. After a fit to a Dask
         array it is a Dask array, held by the workers as long as they live: ``compute()`` it, or
         write it with ``to_zarr``.
+    projection_ : array of shape (n_samples, n_components)
+        Wᵀ(y − mean) for the samples of the fit, as `project` gives it: where a trajectory has
+        them. A Dask array where ``embedding_`` is one.
     centers_ : array of shape (n_centers, n_components)
         The nodes C of the tree; with one centre per sample, in the order of the samples.
     tree_ : sparse array of shape (n_centers, n_centers)
@@ -286,6 +289,7 @@ class DDRTree(StructureLearner):
         self._set_centers(result, nodes, along_components, lam, sigma, X.dtype)
         self.labels_ = kdtree.nearest(kdtree.build(self.centers_), self.embedding_, Y.n_jobs)
         self._remember_rows(samples)
+        self.projection_ = self._by_blocks(X, self._project)
         return self
 
     @property

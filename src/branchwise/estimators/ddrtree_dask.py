@@ -18,7 +18,7 @@ from ..solvers.assignments import MAX_DENSE
 from ..solvers.ddrtree import solve
 from ..solvers.ddrtree_dask import ChunkedPoints, ChunkedRows, spread_of_points, start_points
 from ..structures import as_structure
-from .chunks import checked_chunks, float_type
+from .chunks import checked_chunks, float_type, project_chunk
 from .progress import run_solver
 
 if TYPE_CHECKING:
@@ -78,12 +78,19 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
             ),
         )
         along_components = model._set_axes(Y, result.W, d, dtype)
-        model.embedding_ = computed(points.settled(along_components, dtype))
+        model._forget_rows()
+        # Both in one pass, and side by side: neither holds on to X.
+        _, array = import_dask()
+        parts = [
+            points.settled(along_components, dtype),
+            model._map_chunks(X, project_chunk),
+        ]
+        both = computed(array.concatenate(parts, axis=1).rechunk((X.chunks[0], -1)))
+        model.embedding_, model.projection_ = both[:, :d], both[:, d:]
     model._set_centers(result, np.arange(n_centers), along_components, lam, sigma, dtype)
     model.labels_ = map_chunks(
         model.embedding_, nearest_center, None, np.int64, centers=model.centers_
     )
-    model._forget_rows()
     return model
 
 
@@ -97,6 +104,7 @@ def fit_whole(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
     chunks = (X.chunks[0], -1)
     _, array = import_dask()
     model.embedding_ = array.from_array(model.embedding_, chunks=chunks)
+    model.projection_ = array.from_array(model.projection_, chunks=chunks)
     model.labels_ = array.from_array(model.labels_, chunks=chunks[:1])
     model._forget_rows()
     return model

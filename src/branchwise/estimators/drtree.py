@@ -82,6 +82,9 @@ class DRTree(StructureLearner):
     ----------
     embedding_ : array of shape (n_samples, n_components)
         The points Z; for ``n_components=None``, in the centred features.
+    projection_ : array of shape (n_samples, n_components)
+        Wᵀ(y − mean) for the samples of the fit, as `project` gives it: where a trajectory has
+        them.
     centers_ : array of shape (n_samples, n_components)
         The nodes of the tree, here the points themselves.
     tree_ : sparse array of shape (n_samples, n_samples)
@@ -215,6 +218,7 @@ class DRTree(StructureLearner):
         self.labels_ = np.arange(len(order))
         self.assignments_ = sparse.eye_array(len(order), format="csr")
         self._remember_rows(samples)
+        self.projection_ = self._by_blocks(X, self._project)
         return self
 
     def _place(self, projected: Floats, X: Matrix) -> Floats:

@@ -138,6 +138,9 @@ class SPL(PosteriorMixin, StructureLearner):
         Posterior mean X = γ/4·Q⁻¹YW, where Q = L + (γ+1)/4·I. With ``n_components=None``, here
         and below, n_components is n_features, and coordinates are the centred features (but for
         γ = 0, where those of a kernel PCA have no relation to them).
+    projection_ : array of shape (n_samples, n_components)
+        Wᵀ(y − mean) for the samples of the fit, as `project` gives it: where a trajectory has
+        them.
     skeleton_ : array of shape (n_samples, n_components)
         Z = (γ+1)/γ·X: the same shape in units of the data.
     components_ : array of shape (n_components, n_features)
@@ -298,6 +301,7 @@ class SPL(PosteriorMixin, StructureLearner):
             Z = problem.ridge * state.QinvYW[:, :rank] @ along_components / self.scale_
             embedding = self._embedding(problem, solver, state, Z)
         self._remember_rows(samples)
+        self.projection_ = self._by_blocks(X, self._project)
         self.skeleton_, self.embedding_ = np.empty((2, *Z.shape), dtype=X.dtype)
         self.skeleton_[order], self.embedding_[order] = Z, embedding
         self.gamma_, self.solver_ = problem.gamma, solver.name

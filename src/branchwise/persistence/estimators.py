@@ -135,6 +135,7 @@ def shared_state(model: StructureLearner) -> dict[str, Any]:
     state = {
         # The points of a Dask array stay with the workers.
         "embedding_": without_rows(model.embedding_),
+        "projection_": without_rows(model.projection_),
         "mean_": model.mean_,
         "row_keys": record.keys,
         "n_iter_": model.n_iter_,
@@ -175,6 +176,7 @@ def restored_record(model: Any, fitted: Fields) -> TrainingRecord:
         fitted.sizes["n_samples"] = n_placed
         if n_placed < 2:
             raise Unsound(f"has an embedding_ of {n_placed} sample(s) but it must have two or more")
+    model.projection_ = fitted.floats("projection_", "n_placed", dims)
     model.mean_ = fitted.floats("mean_", columns)
     if model.n_components is None:
         size = len(model.mean_)

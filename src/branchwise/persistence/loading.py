@@ -37,7 +37,9 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
         or model.n_features_in_ != len(preparation.get_feature_names_out())
     ):
         raise Unsound(f"holds a pipeline with {n_given} features, but its parts have others")
-    return Pipeline(features, preparation, trajectory, is_rooted, reading)
+    return Pipeline(
+        features, preparation, trajectory, is_rooted, reading, trajectory.estimator_.embedding_
+    )
 
 
 # What a file may hold, and what makes it out of its state.

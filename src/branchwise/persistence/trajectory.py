@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats, Ints
+from .._typing import Ints
 from ..data.dask import is_dask
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
 from ..trajectory.core import Trajectory
@@ -31,8 +31,8 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
     # The file of an estimator is without points that stay on the workers of Dask.
     is_fitted = (
         model is not None
-        and not is_dask(model.embedding_)
-        and np.array_equal(view.points, _fitted(model, view.scale))
+        and not is_dask(model.projection_)
+        and np.array_equal(view.points, model.projection_)
     )
     return {
         "kind": "trajectory",
@@ -43,7 +43,6 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
         "roots": [[root.kind, int(root.which)] for root in view.roots],
         "end": view.end,
         "sigma": view.sigma,
-        "scale": view.scale,
     }
 
 
@@ -54,10 +53,11 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
     """
     try:
         model = None if state["estimator"] is None else estimator_from_state(state["estimator"])
-        scale = check_positive(state["scale"], "scale")
         nodes = check_positions(state["nodes"], "nodes")
         edges = _edges(np.asarray(state["edges"]), len(nodes))
-        given = _fitted(model, scale) if state["points"] is None else state["points"]
+        given = state["points"]
+        if given is None and model is not None:
+            given = model.projection_
         points, names = check_points(given, nodes, None)
         roots = tuple(_root(root, len(nodes), len(points)) for root in state["roots"])
         end = None if state["end"] is None else _root(["node", state["end"]], len(nodes), 0).which
@@ -68,20 +68,8 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
         raise Unsound(
             f"holds a trajectory that is not as branchwise writes it ({error})"
         ) from error
-    view = View.placed(nodes, edges, points, scale=scale, sigma=sigma, roots=roots, end=end)
+    view = View.placed(nodes, edges, points, sigma=sigma, roots=roots, end=end)
     return Trajectory.from_view(view, names=names, estimator=model)
-
-
-def check_positive(value: Any, name: str) -> float:
-    """A finite number above 0."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < np.inf:
-        raise Unsound(f"holds a trajectory with {name}={value!r}, which must be above 0")
-    return float(value)
-
-
-def _fitted(model: Any, scale: float) -> Floats:
-    """The samples that the estimator was fitted to, in units of the data."""
-    return np.asarray(model.embedding_, dtype=np.float64) * scale
 
 
 def _edges(edges: Any, n_nodes: int) -> Ints:

@@ -76,21 +76,20 @@ def of_estimator(model: Any) -> Scene:
     """Embedding and graph of a fitted estimator: its tree, or the weighted graph of SPL."""
     check_learner(model)
     check_is_fitted(model)
-    points, names = model.embedding_, list(model.get_feature_names_out())
+    points, names = model.projection_, list(model.get_feature_names_out())
     if len(points) == 0:
         raise ValueError(
             f"the {type(model).__name__} was fitted to a Dask array and does not have its points; "
-            "draw Trajectory.from_estimator(model, points=model.transform(X))."
+            "draw Trajectory.from_estimator(model, points=model.project(X))."
         )
     is_spl = hasattr(model, "graph_")
     upper = sparse.triu(model.graph_ if is_spl else model.tree_, 1).tocoo()
     return Scene(
         points,
         names,
-        points if is_spl else model.centers_,
+        model.skeleton_ if is_spl else model.centers_,
         np.column_stack([upper.row, upper.col]),
         varying(upper.data),
-        samples_are_nodes=is_spl or model.centers_ is points,
     )
 
 

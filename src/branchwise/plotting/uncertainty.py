@@ -14,6 +14,7 @@ from .._typing import Floats, Ints
 from ..data.checks import check_count
 from ..trajectory import Trajectory
 from ..trajectory.bootstrap import Support
+from ..trajectory.geometry import data_scale
 from .coloring import PALETTE, resolve_color
 from .embedding import check_components, plot_embedding
 from .points import MOST_VECTOR_SHAPES, draw_lines, draw_points
@@ -93,11 +94,14 @@ def plot_uncertainty(
     columns = check_components(components, 2, points.shape[1])
     rows = chosen_rows(samples, max_samples, len(points))
     if draws is None:
-        radius = np.sqrt(stats.chi2.ppf(level, 2)) * posterior_std(result)[rows]
-        centers, widths = points[rows][:, columns], 2 * np.column_stack([radius, radius])
+        model = posterior_of(result)
+        # The posterior mean and its spread, in units of the data.
+        radius = np.sqrt(stats.chi2.ppf(level, 2)) * data_scale(model) * model.posterior_std_[rows]
+        centers, widths = model.skeleton_[rows][:, columns], 2 * np.column_stack([radius, radius])
         angles = np.zeros(len(rows))
     else:
-        drawn = check_draws(draws, points.shape)[:, rows][:, :, columns]
+        model = result.estimator_ if isinstance(result, Trajectory) else result
+        drawn = data_scale(model) * check_draws(draws, points.shape)[:, rows][:, :, columns]
         centers, widths, angles = ellipses(drawn, level)
     if ax is None:
         ax = plot_embedding(result, components=columns, color="0.35", milestones=False)
@@ -125,8 +129,8 @@ def plot_uncertainty(
     return ax
 
 
-def posterior_std(result: Any) -> Floats:
-    """The standard deviation of each sample in every column, in the units of the picture."""
+def posterior_of(result: Any) -> Any:
+    """The SPL with the posterior that is to be drawn."""
     model = result.estimator_ if isinstance(result, Trajectory) else result
     if not hasattr(model, "posterior_std_"):
         raise ValueError(
@@ -138,8 +142,7 @@ def posterior_std(result: Any) -> Floats:
             "gamma=0 leaves the posterior mean at zero, so that regions about embedding_ would "
             "mean nothing; fit with gamma above 0."
         )
-    scale = result.view.scale if isinstance(result, Trajectory) else 1.0
-    return np.asarray(scale * model.posterior_std_)
+    return model
 
 
 def check_draws(draws: Any, shape: tuple[int, ...]) -> Floats:

@@ -15,6 +15,7 @@ from ..data.dask import check_not_dask
 from ..data.row_order import row_keys
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_order
+from ..trajectory.geometry import data_scale
 from .encoding import whole_or_single
 
 # The value that stands for a missing category, by the type of the numbers.
@@ -295,7 +296,7 @@ def uncertainty(path: Trajectory) -> Column | None:
     spread = getattr(model, "posterior_std_", None)
     if spread is not None and model.gamma_ > 0 and len(spread) == len(view.points):
         unit = "standard deviation, in units of the data"
-        return Column("uncertainty", "computed", spread * view.scale, unit=unit)
+        return Column("uncertainty", "computed", spread * data_scale(model), unit=unit)
     if view.sigma == 0:
         return None
     rest = np.empty(len(view.points))

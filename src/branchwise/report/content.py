@@ -226,7 +226,7 @@ def graph_state(path: Trajectory, node_dims: int) -> dict[str, Any]:
         "roots": indices(path.roots_),
         "wanted": indices(np.array(path.view.chosen_roots, dtype=np.intp)),
         "default_roots": indices(default_roots(path.view.base, path.view.milestone_names)),
-        "scale": float(path.view.scale),
+        "scale": 1.0,
     }
 
 

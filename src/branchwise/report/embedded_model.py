@@ -114,7 +114,7 @@ def is_of_fit(path: Trajectory) -> bool:
     view, model = path.view, path.estimator_
     if len(model.training_record) != len(view.points):
         return False
-    return np.array_equal(view.points, double(model.embedding_) * view.scale)
+    return np.array_equal(view.points, model.projection_)
 
 
 def check_size(model: Any, steps: dict[str, Any]) -> int:

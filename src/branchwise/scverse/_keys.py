@@ -8,6 +8,7 @@ class Keys:
     """Slots outside of ``uns[key]``; see `keys_of`."""
 
     embedding: str  # obsm: the cells in the learned space
+    projection: str  # obsm: their linear coordinates, at which they are on the tree
     branch_colors: str  # uns: for scanpy's plots
     pseudotime: str  # obs, as all up to the tests
     progress: str
@@ -105,6 +106,7 @@ def keys_of(key: str) -> Keys:
     """
     return Keys(
         embedding=f"X_{key}",
+        projection=f"X_{key}_projection",
         branch_colors=f"{key}_branch_colors",
         pseudotime=f"{key}_pseudotime",
         progress=f"{key}_progress",

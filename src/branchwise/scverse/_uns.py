@@ -108,9 +108,9 @@ def entry_of(adata: "AnnData", key: str) -> dict[str, Any]:
     return entry
 
 
-def embedding_of(adata: "AnnData", key: str) -> Any:
-    """Where the cells lie in the learned space."""
-    name = keys_of(key).embedding
+def projection_of(adata: "AnnData", key: str) -> Any:
+    """Linear coordinates of the cells, at which trajectories have them."""
+    name = keys_of(key).projection
     if name not in adata.obsm:
         raise KeyError(
             f"adata.obsm[{name!r}] is missing, while adata.uns[{key!r}] is there; call "
@@ -139,7 +139,7 @@ def model_of(adata: "AnnData", key: str) -> Any:
 def learned_trajectory(adata: "AnnData", key: str) -> Trajectory:
     """The cells on the graph as it was learned, with the root that comes first."""
     return trajectory_from(
-        entry_of(adata, key), embedding_of(adata, key), adata.obs_names, as_learned=True
+        entry_of(adata, key), projection_of(adata, key), adata.obs_names, as_learned=True
     )
 
 
@@ -148,7 +148,7 @@ def trajectory_of(adata: "AnnData", key: str) -> Trajectory:
 
     Nothing is fitted or searched for: cells that were left out since are not missed.
     """
-    return trajectory_from(entry_of(adata, key), embedding_of(adata, key), adata.obs_names)
+    return trajectory_from(entry_of(adata, key), projection_of(adata, key), adata.obs_names)
 
 
 def trajectory_from(

@@ -58,7 +58,8 @@ def embedding(
 ) -> Any:
     """Draw the cells in the learned space, and the graph with its milestones over them.
 
-    ``scanpy.pl.embedding(adata, basis="ddrtree")`` draws the cells alone.
+    ``scanpy.pl.embedding(adata, basis="ddrtree_projection")`` draws the cells alone, and
+    ``basis="ddrtree"`` the cells as the fit has drawn them to the tree.
 
     Parameters
     ----------

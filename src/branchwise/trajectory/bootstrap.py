@@ -27,6 +27,7 @@ from .branches import importance
 from .checks import check_order
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import Trajectory
+from .geometry import data_scale
 from .pruning import least_length
 from .roots import Landmark, Step, Steps, found_again, landmarks
 from .trends import check_level
@@ -324,7 +325,7 @@ def bootstrapped(
     model = clone(model).set_params(random_state=seed)
     weigh_tree(model, len(rows) / n_samples)
     model.fit(rows_of(model, X, rows))
-    points = np.asarray(model.transform(rows_of(model, X, np.arange(n_samples), rows)))
+    points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples), rows)))
     (_, options), *later = steps
     fitted = Trajectory.from_estimator(model, points=points, **options)
     part = len(rows) / n_samples
@@ -335,12 +336,10 @@ def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory,
     """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
     seed = int(rng.integers(2**31 - 1))
     points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
-    points = points.astype(np.float64) * trajectory.view.scale
+    points = points.astype(np.float64) * data_scale(trajectory.estimator_)
     roots = [Root("node", int(node)) for node in trajectory.roots_]
     view = trajectory.view
-    again = View.placed(
-        view.geometry.nodes, view.geometry.edges, points, scale=view.scale, roots=tuple(roots)
-    )
+    again = View.placed(view.geometry.nodes, view.geometry.edges, points, roots=tuple(roots))
     return trajectory._with(again), 1.0, True
 
 

@@ -190,8 +190,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
         ----------
         model : fitted SPL, DRTree or DDRTree
         points : array-like of shape (n_samples, n_components) or None, default=None
-            Samples in the learned space; None: ``embedding_``, the samples that the model was
-            fitted to.
+            Samples along the components, as ``model.project(X)`` gives them; None:
+            ``projection_``, those of the samples that the model was fitted to.
         structure : str, matrix, object or None, default=None
             For SPL, whose graph is not a tree: None spans its skeleton by the shortest edges of
             ``graph_``, which cuts rings open. Otherwise such a structure, for instance "ring" or
@@ -218,19 +218,17 @@ class Trajectory(FeaturesMixin, ExportMixin):
         """
         check_learner(model)
         check_is_fitted(model)
-        nodes, edges, scale = graph_of_model(model, structure)
-        points = model.embedding_ if points is None else points
-        if points is model.embedding_ and len(points) == 0:
+        nodes, edges = graph_of_model(model, structure)
+        points = model.projection_ if points is None else points
+        if points is model.projection_ and len(points) == 0:
             raise ValueError(
                 f"the {type(model).__name__} was fitted to a Dask array and does not have its "
-                "points; pass points=model.transform(X)."
+                "points; pass points=model.project(X)."
             )
         samples, labels = check_points(points, nodes, names)
         sigma = float(getattr(model, "sigma_", 0.0))
         n_threads = check_n_jobs(n_jobs)
-        view = View.placed(
-            nodes * scale, edges, samples * scale, n_threads, scale=scale, sigma=sigma
-        )
+        view = View.placed(nodes, edges, samples, n_threads, sigma=sigma)
         self = cls.__new__(cls)
         self._set(view, labels, model, (("from_estimator", {"structure": structure}),))
         return self
@@ -439,7 +437,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         Parameters
         ----------
         new_embedding : array-like of shape (n_points, n_components)
-            In the learned space: what the estimator's ``transform`` returns. Each row is placed
+            Along the components: what the estimator's ``project`` returns. Each row is placed
             by itself. The index of a DataFrame is kept.
 
         Returns
@@ -462,7 +460,9 @@ class Trajectory(FeaturesMixin, ExportMixin):
         return placed_table(self.view, *self._new_points(new_embedding))
 
     def place(self, X: Any) -> "DataFrame":
-        """Place new samples on the graph: `project` of what the estimator makes of them.
+        """Place new samples on the graph, as the samples of the fit were placed.
+
+        That is where their linear coordinates (``estimator_.project(X)``) are nearest to it.
 
         Parameters
         ----------
@@ -489,15 +489,15 @@ class Trajectory(FeaturesMixin, ExportMixin):
                 "place needs the estimator; make the trajectory with Trajectory.from_estimator, or "
                 "pass points in the space of the nodes to project."
             )
-        places = self.project(np.asarray(self.estimator_.transform(X)))
+        places = self.project(np.asarray(self.estimator_.project(X)))
         index = getattr(X, "index", None)
         return places if index is None or callable(index) else places.set_index(index)
 
     def _new_points(self, new_embedding: Any) -> tuple[Floats, Any]:
-        """Points in units of the data, and the index of a table about them."""
+        """Points that have been checked, and the index of a table about them."""
         checked = check_positions(new_embedding, "new_embedding", self.nodes_.shape[1])
         index = getattr(new_embedding, "index", None)
-        return checked * self.view.scale, None if callable(index) else index
+        return checked, None if callable(index) else index
 
     def geodesic(self, i: Any, j: Any) -> Floats:
         """Distances along the graph between samples, pair by pair.

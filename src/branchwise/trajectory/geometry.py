@@ -84,8 +84,8 @@ def insert_node(geometry: Geometry, edge: int, position: float) -> tuple[Geometr
     return Geometry(nodes, edges, on, along, distance), node
 
 
-def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:
-    """Nodes and edges in the learned space, and the factor from there to units of the data."""
+def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints]:
+    """Nodes along the components, in units of the data, and edges; SPL's are of its skeleton."""
     if hasattr(model, "tree_"):
         if structure is not None:
             raise ValueError(
@@ -93,16 +93,16 @@ def graph_of_model(model: Any, structure: Any) -> tuple[Floats, Ints, float]:
                 "graph, so leave structure out."
             )
         edges = sparse.triu(model.tree_).tocoo()
-        return model.centers_.astype(np.float64), np.column_stack([edges.row, edges.col]), 1.0
-    nodes, scale = model.embedding_.astype(np.float64), data_scale(model)
+        return model.centers_.astype(np.float64), np.column_stack([edges.row, edges.col])
+    nodes = model.skeleton_.astype(np.float64)
     if structure is not None:
         chosen = prepare(as_structure(structure), nodes)
-        return nodes, choose_graph(chosen, nodes, None).edges, scale
+        return nodes, choose_graph(chosen, nodes, None).edges
     active = sparse.triu(model.graph_).tocoo()
     edges = np.column_stack([active.row, active.col])
     lengths = np.sqrt(squared_distances(nodes, edges))
     tree = minimum_spanning_tree(length_matrix(edges, lengths, len(nodes))).tocoo()
-    return nodes, np.column_stack([tree.row, tree.col]), scale
+    return nodes, np.column_stack([tree.row, tree.col])
 
 
 def data_scale(model: Any) -> float:

@@ -134,7 +134,6 @@ def left(view: View, graph: Reduced) -> View:
         graph.edges,
         view.points,
         view.n_jobs,
-        scale=view.scale,
         sigma=view.sigma,
         roots=tuple(
             Root(k, int(graph.became[i])) if k == "node" else Root(k, i) for k, i in view.roots

@@ -44,8 +44,6 @@ class View:
         The names of tips and forks, by node of ``base``, the most important first.
     points : array of shape (n_samples, n_components)
         The samples, in units of the data.
-    scale : float
-        The factor from coordinates of the estimator to units of the data.
     sigma : float
         The width of soft assignments; 0: none.
     n_jobs : int
@@ -86,7 +84,6 @@ class View:
     base: Geometry
     milestone_names: dict[int, str]
     points: Floats
-    scale: float = 1.0
     sigma: float = 0.0
     n_jobs: int = 1
     roots: tuple[Root, ...] = ()

@@ -11,12 +11,11 @@ from ...trajectory import Trajectory
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
 from .._uns import (
-    embedding_of,
     entry_of,
     find_key,
     follow,
-    in_units_of_data,
     model_of,
+    projection_of,
     steps_of,
     trajectory_of,
 )
@@ -113,7 +112,7 @@ def bootstrap(
         )
     model = model_of(adata, key)
     if len(model.embedding_) != adata.n_obs or not is_close(
-        in_units_of_data(model, np.asarray(model.transform(X))), embedding_of(adata, key)
+        np.asarray(model.project(X)), projection_of(adata, key)
     ):
         raise ValueError(
             f"adata does not hold the cells or values any more that {key!r} was learned from; "

@@ -86,7 +86,9 @@ def ddrtree(
     -----
     Writes, with ``key`` for ``key_added``:
 
-    - ``obsm["X_{key}"]``: the cells in the learned space;
+    - ``obsm["X_{key}"]``: the cells in the learned space, drawn to the tree;
+    - ``obsm["X_{key}_projection"]``: their linear coordinates there, at which pictures and
+      pseudotime have them;
     - ``uns[key]``: "method"; "params" (None as the word), "use_rep", "layer" if given; "centers",
       the nodes, and "tree", their sparse adjacency matrix; "sigma"; "objective_history", "n_iter"
       and "converged"; "model", the fitted estimator, for `place` and `bootstrap`; "from_dask"
@@ -200,6 +202,8 @@ def spl(
     Writes, with ``key`` for ``key_added``:
 
     - ``obsm["X_{key}"]``: the skeleton, in units of the data;
+    - ``obsm["X_{key}_projection"]``: linear coordinates of the cells, at which pictures and
+      pseudotime have them;
     - ``uns[key]``: as `ddrtree`, without "sigma"; "structure" if given; "centers" are the cells,
       "tree" is the structure, and "graph" holds the learned weights between cells. "model" includes
       a copy of the data, to which new cells are tied. After a fit to a Dask array all three are of
@@ -241,15 +245,15 @@ def _fit(
     if structure is not None:
         as_structure(structure)  # complains before the fit, too
     model.fit(X, **(fit_params or {}))
-    nodes, edges, _ = graph_of_model(model, structure)
-    embedding = in_units_of_data(model, cells_of(model, X))
+    nodes, edges = graph_of_model(model, structure)
+    embedding, projection = cells_of(model, X)
     is_tree = hasattr(model, "tree_")
     keys = keys_of(key_added)
     entry = {
         UNS.method: method,
         UNS.params: storable({k: v for k, v in params.items() if k not in NOT_STORED}),
         UNS.use_rep: source,
-        UNS.centers: nodes if is_tree else skeleton(model),
+        UNS.centers: nodes,
         UNS.tree: model.tree_ if is_tree else adjacency(edges, len(nodes)),
         UNS.objective_history: model.objective_history_,
         UNS.n_iter: int(model.n_iter_),
@@ -269,7 +273,7 @@ def _fit(
     if not is_tree:
         entry[UNS.graph] = model.graph_
     results = Results(
-        obsm={keys.embedding: embedding},
+        obsm={keys.embedding: embedding, keys.projection: projection},
         uns={key_added: entry},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
@@ -278,28 +282,30 @@ def _fit(
     return write(adata, results, copy)
 
 
-def cells_of(model: Any, X: Any) -> Any:
-    """The place of every cell, in memory: that of the fit or, after a fit of landmarks, a new one.
+def cells_of(model: Any, X: Any) -> tuple[Any, Any]:
+    """Embedding and linear coordinates of every cell, in memory.
 
-    Points of a Dask array are gathered, once; they are small beside it.
+    Those of the fit or, after a fit of landmarks, new ones. Points of a Dask array are gathered,
+    once; they are small beside it.
     """
-    is_of_landmarks = is_dask(X) and not is_dask(model.embedding_)
-    return in_memory(model.transform(X) if is_of_landmarks else model.embedding_)
+    if is_dask(X) and not is_dask(model.embedding_):
+        return coordinates_of(model, X)
+    return in_units_of_data(model, in_memory(model.embedding_)), in_memory(model.projection_)
 
 
-def skeleton(model: Any) -> Any:
-    """The nodes of SPL's graph: the samples of the fit in units of the data, to the last digit."""
-    return in_units_of_data(model, model.embedding_).astype(np.float64)
+def coordinates_of(model: Any, X: Any) -> tuple[Any, Any]:
+    """Embedding and linear coordinates of new cells, in memory."""
+    embedding = np.asarray(in_memory(model.transform(X)))
+    return in_units_of_data(model, embedding), np.asarray(in_memory(model.project(X)))
 
 
 def check_free(adata: "AnnData", key: str) -> None:
     """Nobody else's results are overwritten."""
     if is_fit(adata.uns.get(key)):
         return
-    embedding = keys_of(key).embedding
-    for place, taken in (("uns", key in adata.uns), ("obsm", embedding in adata.obsm)):
-        if taken:
-            name = key if place == "uns" else embedding
+    keys = keys_of(key)
+    for place, name in (("uns", key), ("obsm", keys.embedding)):
+        if name in getattr(adata, place):
             raise ValueError(
                 f"key_added={key!r} would overwrite adata.{place}[{name!r}], which branchwise has "
                 "not written; choose another name, or delete it first."

@@ -12,8 +12,8 @@ from ...data.dask import is_dask
 from ...data.dask_passes import map_chunks
 from .._adata import Results, check_adata, in_memory, representation, write
 from .._keys import UNS, keys_of
-from .._uns import entry_of, find_key, in_units_of_data, model_of, trajectory_from, without
-from ._fit import check_free
+from .._uns import entry_of, find_key, model_of, trajectory_from, without
+from ._fit import check_free, coordinates_of
 from ._order import order_columns
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def place(
     entry, keys = entry_of(reference, key), keys_of(key)
     X = new_rows(adata, reference, entry, use_rep, layer)
     model = model_of(reference, key)
-    embedding = in_units_of_data(model, np.asarray(in_memory(model.transform(X))))
-    trajectory = trajectory_from(entry, embedding, adata.obs_names)
+    embedding, projection = coordinates_of(model, X)
+    trajectory = trajectory_from(entry, projection, adata.obs_names)
     columns = order_columns(
         trajectory,
         key,
@@ -99,7 +99,7 @@ def place(
     colors = {keys.branch_colors: category_colors(len(trajectory.branch_table_))}
     results = Results(
         obs=columns,
-        obsm={keys.embedding: embedding},
+        obsm={keys.embedding: embedding, keys.projection: projection},
         # Nothing is shared with the reference, which may change.
         uns={key: deepcopy(without(entry, UNS.association, UNS.support)) | tables, **colors},
         stale_obs=keys.order + keys.support,
