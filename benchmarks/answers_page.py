@@ -312,7 +312,7 @@ def intro(document: Run, programs: Programs) -> list[str]:
         f"{len(document['sets'])} sets with a known truth and tables without any, the same for "
         "every method. Each has one setting for all of them and is told nothing but the samples "
         "that time starts at. Methods that learn a tree get the root that puts these samples "
-        "first; the others are told a cell or a cluster. ",
+        "first; the others are told a cell or a cluster.",
         "",
     ]
 
