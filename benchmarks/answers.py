@@ -91,6 +91,8 @@ def run_case(method: Method, case: Run, sets: dict[str, Set], folder: Path) -> R
     again = case.get("seed") != 0 and "set" in case
     if again and first.exists() and np.load(first)["seconds"] > ENOUGH_SECONDS:
         return {"skipped": f"the first fit took more than {ENOUGH_SECONDS} s"}
+    if "part" in case and not first.exists():
+        return {"failed": "no fit to all rows that it could be compared with"}
     try:
         if "null" in case:
             return run_null(method, case)

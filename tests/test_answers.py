@@ -222,7 +222,10 @@ def test_a_run_that_fails_is_recorded_and_counts_as_zero(tmp_path):
     def method(X, is_root, seed):
         raise RuntimeError("no tree in /some/where/data.csv")
 
-    run = answers.run_case(method, {"set": "small", "seed": 0}, {"small": small_set()}, tmp_path)
+    sets = {"small": small_set()}
+    run = answers.run_case(method, {"set": "small", "seed": 0}, sets, tmp_path)
+    part = answers.run_case(method, {"set": "small", "part": 0}, sets, tmp_path)
+    assert part == {"failed": "no fit to all rows that it could be compared with"}
     assert run == {"failed": "RuntimeError: no tree in …/data.csv"}
     figures = answers_page.of_set([{"seed": 0, **run}], {"tips": 3})
     assert [figures[name] for name in ("rho", "F1", "ARI", "dtips")] == [0, 0, 0, 3]
