@@ -404,7 +404,7 @@ def test_trends_are_those_of_python(open_page, report, tumours):
     opened.page.get_by_role("tab", name="Feature").click()
     opened.page.locator("#panel-feature select").select_option(label="mean texture")
     label = opened.page.locator("#panel-feature canvas").get_attribute("aria-label")
-    trends = made.trajectory.trends(table[["mean texture"]], n_points=25)
+    trends = made.trajectory.trends(table[["mean texture"]], n_points=100)
     first = trends[trends["branch"] == made.trajectory.branch_table_.index[0]]
     words = f"{first['branch'].iloc[0]} from {first['mean'].iloc[0]:.3g}"
     assert words in label

@@ -79,6 +79,21 @@ def test_a_title_is_above_the_names_of_the_branches():
     assert ax.title.get_window_extent().y0 > max(box.y1 for box in names)
 
 
+def test_stretches_without_samples_are_blank_and_named():
+    time = np.concatenate([np.linspace(0, 4, 80), np.linspace(7, 10, 60)])
+    path = Trajectory([[0, 1]], [[0.0], [10.0]], time[:, np.newaxis])
+    ax = plot_heatmap(path, np.column_stack([time, np.sin(time)]), n_bins=20)
+    blank = np.ma.getmaskarray(ax.collections[0].get_array()).reshape(2, 20)
+    # Bins of half a unit, whose middles lie farther than 0.05 from all samples.
+    assert np.array_equal(np.flatnonzero(blank[0]), np.arange(8, 14))
+    assert np.array_equal(blank[0], blank[1])
+    assert ax.get_xlim() == (0.0, 10.0)
+    (entry,) = ax.figure.axes[1].get_legend().get_texts()
+    assert entry.get_text() == "no samples"
+    full = plot_heatmap(scenes.tree(), scenes.waves(scenes.tree(), 2))
+    assert full.figure.axes[1].get_legend() is None
+
+
 def test_two_hundred_features_stay_readable():
     path = scenes.tree()
     ax = plot_heatmap(path, scenes.waves(path, 200))

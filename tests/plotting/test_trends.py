@@ -43,7 +43,7 @@ def test_curves_are_the_trends_in_the_colours_of_their_branches():
     path = scenes.tree()
     values = scenes.waves(path, 2)
     ax = plot_trends(path, values, features=1)
-    table = path.trends(values[:, [1]])
+    table = path.trends(values[:, [1]], n_points=201)
     assert [to_hex(line.get_color()).upper() for line in ax.lines] == category_colors(5)
     for line, (_, one) in zip(ax.lines, table.groupby("branch", observed=True), strict=True):
         assert np.array_equal(line.get_xdata(), one.pseudotime)
@@ -102,6 +102,19 @@ def test_a_branch_without_samples_has_no_curve():
     assert len(ax.lines) == 3
 
 
+def test_curves_and_bands_are_interrupted_where_there_are_no_samples():
+    time = np.concatenate([np.linspace(0, 0.4, 80), np.linspace(0.7, 1, 60)])
+    path = Trajectory([[0, 1]], [[0.0], [1.0]], time[:, np.newaxis])
+    ax = plot_trends(path, np.sin(5 * time)[:, np.newaxis], samples=False)
+    (line,), (band,) = ax.lines, ax.collections
+    known = np.isfinite(line.get_ydata())
+    assert np.array_equal(~known, (line.get_xdata() > 0.405) & (line.get_xdata() < 0.695))
+    x = np.concatenate([piece.vertices[:, 0] for piece in band.get_paths()])
+    assert len(band.get_paths()) == 2
+    assert not ((x > 0.41) & (x < 0.69)).any()
+    assert ax.get_xlim()[1] > 1
+
+
 def test_a_constant_feature():
     ax = plot_trends(scenes.tree(60), np.full((60, 1), 3.0))
     ax.figure.canvas.draw()
@@ -112,7 +125,8 @@ def test_one_sample_has_no_trend():
     single = Trajectory([[0, 1]], [[0.0, 0.0], [1.0, 0.0]], [[0.5, 0.0]])
     ax = plot_trends(single, [[2.0]])
     ax.figure.canvas.draw()
-    assert np.isnan(ax.lines[0].get_ydata()).all()
+    # Its value is known at its own place only, and one point makes no line.
+    assert np.isfinite(ax.lines[0].get_ydata()).sum() == 1
     assert ax.collections[0].get_offsets().tolist() == [[0.5, 2.0]]
 
 

@@ -391,9 +391,10 @@ def test_features_are_as_in_the_input_and_those_that_change_most_come_first(data
     assert [c["name"] for c in found] == tests["feature"].tolist()
     for c in found:
         np.testing.assert_array_equal(c["values"], frame[c["name"]].to_numpy(np.float32))
-    trends = made.trajectory.trends(frame[tests["feature"]].to_numpy(), n_points=25)
+    n_points = 300 // len(made.trajectory.branch_table_)
+    trends = made.trajectory.trends(frame[tests["feature"]].to_numpy(), n_points=n_points)
     assert state["trends"]["branches"] == made.trajectory.branch_table_.index.tolist()
-    assert state["trends"]["n_points"] == 25
+    assert state["trends"]["n_points"] == n_points
     assert state["trends"]["level"] == 0.95
     for name in ("mean", "lower", "upper"):
         np.testing.assert_allclose(state["trends"][name], trends[name], rtol=1e-5, atol=1e-5)

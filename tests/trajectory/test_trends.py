@@ -13,6 +13,7 @@ from branchwise.trajectory.trends import (
     knots_along,
     penalties,
     roughness,
+    smooth,
     straight_and_bent,
     tree_trends,
 )
@@ -189,8 +190,8 @@ def test_a_branch_with_two_samples_has_wide_bands():
     assert width["b"] > 3 * width["a"]
 
 
-@pytest.mark.parametrize("counts", [(30, 30, 0), (30, 0, 0), (30, 30, 1), (1, 1, 1), (0, 3, 0)])
-def test_branches_without_samples_continue_the_one_before(counts):
+@pytest.mark.parametrize("counts", [(30, 30, 1), (1, 1, 1), (0, 3, 0), (20, 3, 2)])
+def test_branches_with_hardly_any_samples_continue_the_one_before(counts):
     edge = np.repeat([0, 1, 2], counts)
     rng = np.random.default_rng(0)
     placed = forked(0)[0]._replace(edge=edge, position=rng.random(len(edge)))
@@ -198,6 +199,53 @@ def test_branches_without_samples_continue_the_one_before(counts):
     assert table["mean"].notna().all()
     assert (table.n_samples.to_numpy().reshape(2, 3, -1)[:, :, 0] == counts).all()
     assert (table.lower <= table["mean"]).all()
+
+
+def with_a_gap(n_samples=400, start=0.3, stop=0.6):
+    """Samples on a fork, of which one branch lacks those between two places."""
+    placed, start_time = forked(n_samples)
+    there = (placed.edge != 1) | (placed.position < start) | (placed.position > stop)
+    return placed._replace(edge=placed.edge[there], position=placed.position[there]), start_time
+
+
+def test_empty_stretches_are_blank_and_nothing_else_changes():
+    placed, start = with_a_gap()
+    y = np.random.default_rng(0).standard_normal((len(placed.edge), 2))
+    table = tree_trends(placed, start, FORK, y)
+    blank = table["mean"].isna()
+    gap = (table["branch"] == FORK[1]) & table["position"].between(0.33, 0.57)
+    assert blank[gap].all()
+    assert not blank[~((table["branch"] == FORK[1]) & table["position"].between(0.3, 0.6))].any()
+    for column in ("lower", "upper"):
+        np.testing.assert_array_equal(table[column].isna(), blank)
+    assert table["pseudotime"].notna().all()
+    knots = knots_along(placed, 200)
+    B = hat_values(knots, placed.edge, placed.position)
+    places = np.repeat(np.arange(3), 50), np.tile(np.linspace(0, 1, 50), 3)
+    at = hat_values(knots, *places)
+    smoother = diagonalise(*straight_and_bent(roughness(knots)), B)
+    mean, half = smooth(smoother, B, at, y, 0.95)
+    for column, expected in (("mean", mean), ("lower", mean - half), ("upper", mean + half)):
+        found = table[column].to_numpy()[~blank]
+        np.testing.assert_allclose(found, expected.T.ravel()[~blank], atol=1e-12)
+
+
+def test_where_a_feature_has_no_values_it_is_blank_though_others_have():
+    placed, start = forked(400)
+    y = np.random.default_rng(0).standard_normal((400, 2))
+    y[(placed.edge == 1) & (placed.position > 0.3) & (placed.position < 0.6), 1] = np.nan
+    table = tree_trends(placed, start, FORK, y, ["all", "some"])
+    blank = table["mean"].isna()
+    assert not blank[table["feature"] == "all"].any()
+    assert blank[(table["feature"] == "some") & (table["branch"] == FORK[1])].sum() > 8
+
+
+def test_blank_cells_of_a_file_are_empty():
+    placed, start = with_a_gap()
+    y = np.zeros((len(placed.edge), 1))
+    rows = tree_trends(placed, start, FORK, y).to_csv(index=False).splitlines()
+    assert any(",,,," in row for row in rows)
+    assert not any("nan" in row.lower() for row in rows)
 
 
 def test_where_no_sample_tells_the_mean_it_is_missing():

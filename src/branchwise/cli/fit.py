@@ -29,6 +29,7 @@ from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
 from ..trajectory import Trajectory
+from ..trajectory.occupancy import occupancy_message
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
 from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
@@ -101,6 +102,7 @@ def fit(
     started = datetime.now(UTC)
     made = learn(table, request, console, work)
     warn_of_other_roots(made.trajectory)
+    warn_of_empty_stretches(made.trajectory)
     console.stage("write")
     with new_folder(request.out, force=request.force) as folder:
         tables, columns = tables_of(made, table, request.colors)
@@ -203,6 +205,13 @@ def warn_of_other_roots(path: Trajectory) -> None:
             f"own times start at {listed(others)}.",
             stacklevel=2,
         )
+
+
+def warn_of_empty_stretches(path: Trajectory) -> None:
+    """Say that less than half of the tree has samples."""
+    message = occupancy_message(path)
+    if message is not None:
+        warnings.warn(message, stacklevel=2)
 
 
 def write_results(
@@ -398,7 +407,7 @@ def describe(facts: dict[str, Any], out: Path) -> str:
         f"{counted(given['n_annotations'], 'annotation')}\n"
         f"prepared   {', '.join(steps) if steps else 'as they are'}\n"
         f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
-        f"{graph['length']:.4g} long in all\n"
+        f"{graph['length']:.4g} long in all, {100 * graph['occupied']:.0f} % of it with samples\n"
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
         f"{counted(graph['forks'], 'fork')}\n"
         f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"

@@ -38,7 +38,8 @@ def plot_heatmap(
 
     Each row is a feature, by `Trajectory.trends`; those whose peak comes first are on top, and
     constant ones at the bottom. The strip above shows the branches of the way in their colours.
-    What no sample tells is grey.
+    Stretches without samples are blank, in a light grey that no value has, and the colour bar says
+    so.
 
     Parameters
     ----------
@@ -101,7 +102,10 @@ def plot_heatmap(
     ax.set_xlabel("pseudotime" if found.lineage.is_shortest else "length of the way from the root")
     ax.set_xlim(0.0, end)
     label = "trend (z-score)" if standardize else "trend"
-    color_bar(ax, norm, scale, label, values=found.values[np.isfinite(found.values)])
+    known = np.isfinite(found.values)
+    bar = color_bar(ax, norm, scale, label, values=found.values[known])
+    if not known.all():
+        name_blank(bar.ax)
     return ax
 
 
@@ -117,6 +121,24 @@ def color_scale(values: Any, standardize: bool, cmap: Any) -> tuple[Any, Any]:
     else:
         norm = Normalize(float(known.min()), float(known.max()))
     return norm, scale.with_extremes(bad=MISSING)
+
+
+def name_blank(bar: Axes) -> None:
+    """Say below the colour bar what the colour of blank cells means."""
+    patch = Rectangle((0, 0), 1, 1, facecolor=MISSING)
+    bar.legend(
+        [patch],
+        ["no samples"],
+        loc="upper left",
+        bbox_to_anchor=(0.0, -0.03),
+        frameon=False,
+        fontsize="small",
+        handlelength=1.0,
+        handleheight=1.0,
+        handletextpad=0.5,
+        borderpad=0.0,
+        borderaxespad=0.3,
+    )
 
 
 def draw_strip(ax: Axes, path: Trajectory, found: LineageTrends, end: float) -> None:

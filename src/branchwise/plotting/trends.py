@@ -23,6 +23,9 @@ from .style import add_key, check_legend, halo, new_axes, plain, tidy
 MOST_FEATURES = 24
 # Features side by side in a new figure.
 N_COLUMNS = 3
+# Points of a curve: enough for a stroke wherever there is a sample, which stands for one percent
+# of the tree (`branchwise.trajectory.occupancy`).
+N_POINTS = 201
 
 
 @documented(PICTURES)
@@ -41,9 +44,9 @@ def plot_trends(
 ) -> Any:
     """Draw features over pseudotime: a smooth curve for each branch, its band, and the samples.
 
-    Curves and bands are those of `Trajectory.trends`. A branch without any value of a feature
-    has no curve. On a ring, pseudotime rises to the place opposite to the root by both ways,
-    and there are two curves.
+    Curves and bands are those of `Trajectory.trends`, and are interrupted where there are no
+    samples; a branch without any value of a feature has none. On a ring, pseudotime rises to the
+    place opposite to the root by both ways, and there are two curves.
 
     Parameters
     ----------
@@ -90,7 +93,7 @@ def plot_trends(
     columns = choose_features(names, features)
     rows = choose_branches(path, branches, to)
     chosen = [names[column] for column in columns]
-    table = path.trends(numbers[:, columns], chosen, level=level)
+    table = path.trends(numbers[:, columns], chosen, level=level, n_points=N_POINTS)
     shape = len(chosen), len(path.view.branches.names), -1
     columns_of_table = ("pseudotime", "mean", "lower", "upper")
     curves = [table[name].to_numpy().reshape(shape) for name in columns_of_table]

@@ -114,6 +114,7 @@ def graph_facts(path: Trajectory) -> dict[str, Any]:
         "tips": tips,
         "forks": forks,
         "branches": branches,
+        "occupied": path.occupied_,
     }
 
 

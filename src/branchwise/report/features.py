@@ -21,7 +21,10 @@ MAX_FEATURE_VALUES = 8_000_000
 MAX_COMPARED = 20_000
 # Functions on a graph of more branches take long to fit, and nobody would look at all of them.
 MAX_BRANCHES = 60
-N_POINTS = 25
+# Points of all trends, about: so close that wherever there are samples there is one. A short branch
+# has at least as many as a smooth curve needs, and a long one at most as many as can be seen.
+N_POINTS = 300
+LEAST_POINTS, MOST_POINTS = 25, 101
 LEVEL = 0.95
 
 
@@ -199,6 +202,7 @@ def trends_state(path: Trajectory, chosen: Features) -> tuple[dict[str, Any] | N
         )
         return None, [note]
     numbers = list(range(len(chosen.names)))
-    table = path.trends(chosen.values, numbers, n_points=N_POINTS, level=LEVEL)
+    n_points = min(max(N_POINTS // len(branches), LEAST_POINTS), MOST_POINTS)
+    table = path.trends(chosen.values, numbers, n_points=n_points, level=LEVEL)
     curves = {name: single(table[name].to_numpy()) for name in ("mean", "lower", "upper")}
-    return {"n_points": N_POINTS, **curves, "branches": branches, "level": LEVEL}, []
+    return {"n_points": n_points, **curves, "branches": branches, "level": LEVEL}, []

@@ -101,7 +101,11 @@ class Trajectory(FeaturesMixin, ExportMixin):
         others follow by the length of what would be lost with them. The names of tips and forks do
         not depend on the root, and pruning short twigs leaves the others' names as they were.
     branch_table_ : DataFrame
-        Start, end, length, times, parent and number of samples of each branch.
+        Start, end, length, times, parent and number of samples of each branch, and ``occupied``,
+        the part of its length that has samples.
+    occupied_ : float
+        The part of the length of all branches that has samples, from 0 to 1: the rest leads through
+        gaps longer than chance would leave (`branchwise.trajectory.occupancy`).
     samples_ : DataFrame
         What is said above of each sample, by its name.
     estimator_ : SPL, DRTree, DDRTree or None
@@ -280,6 +284,12 @@ class Trajectory(FeaturesMixin, ExportMixin):
     def noise_(self) -> float:
         """Spread of the samples in each direction across the graph."""
         return noise(self.view)
+
+    @property
+    def occupied_(self) -> float:
+        """The part of the graph's length that has samples."""
+        lengths, parts = self.view.branches.placed.lengths, self.view.occupied
+        return float(parts @ lengths / lengths.sum()) if lengths.any() else 1.0
 
     @cached_property
     def milestones_(self) -> "DataFrame":

@@ -10,9 +10,8 @@ from ..data.checks import check_count
 from .branches import came_from, importance, leading_branches
 from .checks import check_features, check_order, choose_features
 from .core import Trajectory
+from .trends import curves_at
 
-# Points of a branch between which trends are straight; their knots are hardly closer.
-MOST_POINTS = 50
 # A feature is flat if its trend varies by less than this part of its size: rounding.
 FLAT = 1e-9
 
@@ -96,6 +95,8 @@ def trends_along(
 ) -> LineageTrends:
     """Smooth trends (`Trajectory.trends`) of features in bins along one lineage, in order of peaks.
 
+    They are those at the middle of each bin, NaN where it has no samples.
+
     Parameters
     ----------
     path : Trajectory
@@ -135,21 +136,15 @@ def trends_along(
     numbers, names = check_features(values, feature_names, len(path.names_))
     columns = choose_features(names, features)
     chosen = [names[column] for column in columns]
-    n_points = min(n_bins, MOST_POINTS)
-    table = path.trends(numbers[:, columns], chosen, n_points=n_points)
-    curves = table["mean"].to_numpy().reshape(len(chosen), -1, n_points)[:, lineage.branches]
-    knots = np.concatenate(
-        [
-            np.linspace(*ends, n_points)
-            for ends in zip(lineage.borders, lineage.borders[1:], strict=False)
-        ]
-    )
-    total = lineage.borders[-1]
-    position = total * (np.arange(n_bins) + 0.5) / n_bins
-    trends = np.array([np.interp(position, knots, curve.ravel()) for curve in curves])
+    position = lineage.borders[-1] * (np.arange(n_bins) + 0.5) / n_bins
     branch = np.minimum(
         np.searchsorted(lineage.borders[1:], position, side="right"), len(lineage.branches) - 1
     )
+    length = np.diff(lineage.borders)[branch]
+    along = (position - lineage.borders[branch]) / np.where(length > 0, length, 1.0)
+    placed = path.view.branches.placed
+    bins = placed._replace(edge=lineage.branches[branch], position=np.clip(along, 0.0, 1.0))
+    (trends, _, _), _ = curves_at(placed, bins, numbers[:, columns])
     scaled, is_flat = standardized(trends)
     peak = np.where(np.isnan(scaled), -np.inf, scaled).argmax(axis=1)
     order = np.lexsort((peak, is_flat))

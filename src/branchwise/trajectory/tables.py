@@ -51,6 +51,7 @@ def branch_table(view: View) -> "DataFrame":
             "end_time": found.end_time,
             "parent": found.parents,
             "n_samples": np.bincount(found.placed.edge, minlength=len(names)),
+            "occupied": view.occupied,
             "part": view.parts[ends[:, 0]],
         },
         index=pandas.Index(found.names, name="branch"),

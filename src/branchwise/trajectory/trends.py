@@ -10,10 +10,11 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import import_pandas
 from .._memory import check_memory
-from .._typing import Bools, Floats, Ints, Sparse
+from .._typing import Bools, Floats, Ints, Matrix, Sparse
 from ..data.checks import check_count
 from ..graph.placement import Placement
 from .checks import check_features, feature_blocks
+from .occupancy import empty_stretches, is_empty
 
 # Parts of the graph's whole length: below, a branch counts as a point; its penalty would drown
 # all others in rounding errors.
@@ -81,7 +82,8 @@ def tree_trends(
     start there. It is the smoothing spline of a path, made for trees: branches share
     their value at a fork and leave it in the direction in which the branch before it arrives, so
     that a branch with few samples continues the one before it, with wide bands. Branches that
-    start at the root share its value only.
+    start at the root share its value only. Where the tree is empty nothing is known of f, whatever
+    the bands say of smooth functions, and it is left blank (`branchwise.trajectory.occupancy`).
 
     f is piecewise linear between `n_knots` knots, which limits how fast it can bend; the
     penalty, not the number of knots, decides how smooth it is.
@@ -126,8 +128,8 @@ def tree_trends(
     DataFrame
         One row per feature, branch and point: ``feature``, ``branch``, ``position`` (0 to 1
         along the branch), ``pseudotime``, ``mean``, ``lower``, ``upper``, and ``n_samples``, the
-        number of values on the branch. ``mean`` is NaN where no sample tells it: on a tree
-        without samples, or on a branch that starts at the root and has none.
+        number of values on the branch. ``mean``, ``lower`` and ``upper`` are NaN where there are
+        no samples: on stretches of the tree that are empty of samples with a value.
         The bands are NaN if there are not more samples than straight trends on the tree.
 
     Examples
@@ -156,12 +158,6 @@ def tree_trends(
     start_time, branch_names = check_branches(placed, start_time, branch_names)
     values, names = check_features(values, feature_names, len(placed.edge))
     check_count(n_points, "n_points")
-    check_count(n_knots, "n_knots")
-    check_level(level)
-    if lam is not None and not (isinstance(lam, Real) and 0 < float(lam) < np.inf):
-        raise ValueError(
-            f"lam={lam!r} must be a positive finite number; leave it out for an average."
-        )
     n_branches, n_features = len(placed.edges), len(names)
     n_rows = n_branches * n_points
     check_memory(
@@ -171,25 +167,8 @@ def tree_trends(
     )
     position = np.tile(np.linspace(0.0, 1.0, n_points), n_branches)
     branch = np.repeat(np.arange(n_branches), n_points)
-    knots = knots_along(placed, n_knots)
-    check_memory(
-        MATRIX_BYTES * knots.n_knots**2, f"Smoothing with {knots.n_knots:,} knots", "lower n_knots"
-    )
-    B = hat_values(knots, placed.edge, placed.position)
-    at = hat_values(knots, branch, position)
-    bases = straight_and_bent(roughness(knots))
-    # The knots' distances are parts of the whole length.
-    scaled = None if lam is None else lam / knots.scale**3
-    curves = np.empty((3, n_features, n_rows))
-    count = np.empty((n_features, n_branches), dtype=np.intp)
-    with threadpool_limits(limits=1):  # threads cost more than such small matrices take
-        shared = diagonalise(*bases, B)
-        for block in feature_blocks(values):
-            rows = B[block.rows]
-            smoother = shared if isinstance(block.rows, slice) else diagonalise(*bases, rows)
-            mean, half = smooth(smoother, rows, at, block.values, level, scaled)
-            curves[:, block.columns] = [mean.T, (mean - half).T, (mean + half).T]
-            count[block.columns] = np.bincount(placed.edge[block.rows], minlength=n_branches)
+    places = placed._replace(edge=branch, position=position)
+    curves, count = curves_at(placed, places, values, n_knots=n_knots, lam=lam, level=level)
     return pd.DataFrame(
         {
             "feature": _repeated(names, np.repeat(np.arange(n_features), n_rows)),
@@ -204,6 +183,77 @@ def tree_trends(
             "n_samples": np.repeat(count.ravel(), n_points),
         }
     )
+
+
+def curves_at(
+    placed: Placement,
+    places: Placement,
+    values: Matrix,
+    *,
+    n_knots: int = 200,
+    lam: float | None = None,
+    level: float = 0.95,
+) -> tuple[Floats, Ints]:
+    """Trends (`tree_trends`) at some places: mean and band, and the values on each branch.
+
+    Parameters
+    ----------
+    placed : Placement
+        The samples on the branches.
+    places : Placement
+        Where to give the trends, on the same branches.
+    values : array or sparse array of shape (n_samples, n_features)
+    n_knots, lam, level
+        As for `tree_trends`.
+
+    Returns
+    -------
+    curves : array of shape (3, n_features, n_places)
+        Mean, lower and upper end of the band; NaN where there are no samples.
+    count : array of shape (n_features, n_branches)
+
+    Examples
+    --------
+    A path whose second half is empty:
+
+    >>> import numpy as np
+    >>> from branchwise.graph.placement import Placement
+    >>> from branchwise.trajectory.trends import curves_at
+    >>> half = Placement(2, np.array([[0, 1]]), np.array([8.0]), np.zeros(80, int),
+    ...                  np.linspace(0, 0.5, 80))
+    >>> places = half._replace(edge=np.zeros(3, int), position=np.array([0.0, 0.25, 0.75]))
+    >>> curves_at(half, places, half.position[:, None])[0][0].round(2)
+    array([[0.  , 0.25,  nan]])
+    """
+    check_count(n_knots, "n_knots")
+    check_level(level)
+    if lam is not None and not (isinstance(lam, Real) and 0 < float(lam) < np.inf):
+        raise ValueError(
+            f"lam={lam!r} must be a positive finite number; leave it out for an average."
+        )
+    n_branches, n_features = len(placed.edges), values.shape[1]
+    knots = knots_along(placed, n_knots)
+    check_memory(
+        MATRIX_BYTES * knots.n_knots**2, f"Smoothing with {knots.n_knots:,} knots", "lower n_knots"
+    )
+    B = hat_values(knots, placed.edge, placed.position)
+    at = hat_values(knots, places.edge, places.position)
+    bases = straight_and_bent(roughness(knots))
+    # The knots' distances are parts of the whole length.
+    scaled = None if lam is None else lam / knots.scale**3
+    curves = np.empty((3, n_features, len(places.edge)))
+    count = np.empty((n_features, n_branches), dtype=np.intp)
+    with threadpool_limits(limits=1):  # threads cost more than such small matrices take
+        shared = diagonalise(*bases, B)
+        for block in feature_blocks(values):
+            rows, edge = B[block.rows], placed.edge[block.rows]
+            smoother = shared if isinstance(block.rows, slice) else diagonalise(*bases, rows)
+            mean, half = smooth(smoother, rows, at, block.values, level, scaled)
+            known = placed._replace(edge=edge, position=placed.position[block.rows])
+            mean[is_empty(empty_stretches(known), places)] = np.nan
+            curves[:, block.columns] = [mean.T, (mean - half).T, (mean + half).T]
+            count[block.columns] = np.bincount(edge, minlength=n_branches)
+    return curves, count
 
 
 def smooth(

@@ -13,6 +13,7 @@ from ..graph.placement import Placement, Segments, distances_from, segments, to_
 from ..solvers.assignments import assign
 from .branches import Branches, default_roots, name_milestones, outward_branches, shares
 from .geometry import Geometry, insert_node, place
+from .occupancy import empty_stretches, occupied_parts
 
 
 class Root(NamedTuple):
@@ -69,6 +70,8 @@ class View:
     pseudotime : array of shape (n_samples,)
     branches : Branches
         The graph of milestones, and the samples on it.
+    occupied : array of shape (n_branches,)
+        The part of each branch that has samples (`branchwise.trajectory.occupancy`).
 
     Examples
     --------
@@ -166,6 +169,12 @@ class View:
         return outward_branches(
             self.placement, self.all_roots, self.milestone_names, self.node_time
         )
+
+    @cached_property
+    def occupied(self) -> Floats:
+        """The part of each branch that has samples."""
+        placed = self.branches.placed
+        return occupied_parts(empty_stretches(placed), placed)
 
     @cached_property
     def base_segments(self) -> Segments:

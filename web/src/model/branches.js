@@ -395,3 +395,20 @@ export function placesOnBranches(tree, graph, nPoints) {
   }
   return { branch, edge, position };
 }
+
+/**
+ * What is left of a sequence between the members that are gaps.
+ *
+ * @template T
+ * @param {T[]} sequence
+ * @param {(member: T) => boolean} isGap
+ * @returns {T[][]}
+ */
+export function unbroken(sequence, isGap) {
+  const pieces = [[]];
+  for (const member of sequence) {
+    if (isGap(member)) pieces.push([]);
+    else pieces.at(-1).push(member);
+  }
+  return pieces.filter((piece) => piece.length > 0);
+}

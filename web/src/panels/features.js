@@ -1,6 +1,6 @@
 // A feature along the tree: samples by pseudotime, and its trend on every branch.
 
-import { placeSamples, placesOnBranches } from "../model/branches.js";
+import { placeSamples, placesOnBranches, unbroken } from "../model/branches.js";
 import { extent, rgb } from "../view/colors.js";
 import { paintElement } from "../paint/canvas.js";
 import { field, fill, h, select } from "../view/dom.js";
@@ -72,19 +72,25 @@ function captionOf(app) {
   const moved = app.isStartRoot
     ? ""
     : " The trends were fitted at the first root and are shown along the new one.";
-  return `Lines: trend on each branch, with its pointwise ${level} % band.${moved}`;
+  const blank = trends.mean.some(Number.isNaN)
+    ? " Where there are no samples, there is no trend."
+    : "";
+  return `Lines: trend on each branch, with its pointwise ${level} % band.${blank}${moved}`;
 }
 
 function describe(app, column) {
-  const curves = trendCurves(app, column);
-  const ends = curves.map(({ branch, mean }) => {
+  const values = new Map();
+  for (const { branch, mean } of trendCurves(app, column)) {
+    values.set(branch, [...(values.get(branch) ?? []), ...mean]);
+  }
+  const ends = [...values].map(([branch, mean]) => {
     const name = app.tree.branches[branch].name;
     return `${name} from ${number(mean[0], 3)} to ${number(mean.at(-1), 3)}`;
   });
   return `${column.name} by pseudotime. ${ends.join("; ")}`;
 }
 
-/** The trend of a feature on every branch of the tree as it is rooted now. */
+/** The trend of a feature on every branch of the tree as it is rooted now, without its gaps. */
 function trendCurves(app, column) {
   const { trends } = app.state;
   if (!trends) return [];
@@ -114,19 +120,17 @@ function trendCurves(app, column) {
       upper: trends.upper[first + k],
     });
   }
-  return [...curves.values()]
-    .map(({ branch: b, points }) => {
-      const known = points.filter((point) => !Number.isNaN(point.mean));
-      known.sort((p, q) => p.along - q.along);
-      return {
-        branch: b,
-        time: known.map((point) => point.time),
-        mean: known.map((point) => point.mean),
-        lower: known.map((point) => point.lower),
-        upper: known.map((point) => point.upper),
-      };
-    })
-    .filter((curve) => curve.time.length > 1);
+  const drawn = [...curves.values()].filter(({ points }) => points.length > 1);
+  return drawn.flatMap(({ branch: b, points }) => {
+    points.sort((p, q) => p.along - q.along);
+    return unbroken(points, (point) => Number.isNaN(point.mean)).map((piece) => ({
+      branch: b,
+      time: piece.map((point) => point.time),
+      mean: piece.map((point) => point.mean),
+      lower: piece.map((point) => point.lower),
+      upper: piece.map((point) => point.upper),
+    }));
+  });
 }
 
 function chartShapes(app, column, width, height, theme) {
@@ -230,7 +234,7 @@ function curveShapes(app, column, x, y) {
   for (const { branch, time, mean, lower, upper } of curves) {
     const { color } = styles[branch];
     const [r, g, b] = rgb(color);
-    if (lower.every((value) => !Number.isNaN(value))) {
+    if (time.length > 1 && lower.every((value) => !Number.isNaN(value))) {
       const there = time.flatMap((t, k) => [x(t), y(upper[k])]);
       const back = time
         .map((t, k) => [x(t), y(lower[k])])
@@ -243,19 +247,24 @@ function curveShapes(app, column, x, y) {
         fill: `rgba(${r}, ${g}, ${b}, 0.25)`,
       });
     }
-    const xy = time.flatMap((t, k) => [x(t), y(mean[k])]);
+    // A single point between gaps is a short stroke.
+    const half = time.length > 1 ? 0 : 2;
+    const xy = time.flatMap((t, k) => [x(t) - half, y(mean[k])]);
+    if (half) xy.push(x(time[0]) + half, y(mean[0]));
     lines.push({ kind: "polyline", xy, stroke: app.themeColors().ground, width: 5 });
     lines.push({ kind: "polyline", xy, stroke: color, width: 2.8 });
   }
   return [...bands, ...lines];
 }
 
-/** The name of its branch above the middle of each curve, where no other name is. */
+/** The name of each branch above the middle of its longest curve, where no other name is. */
 function curveNames(app, column, x, y, theme) {
   const taken = [];
   const shapes = [];
   const named = new Set();
-  for (const { branch, time, mean } of trendCurves(app, column)) {
+  const length = ({ time }) => Math.abs(time.at(-1) - time[0]);
+  const curves = trendCurves(app, column).sort((a, b) => length(b) - length(a));
+  for (const { branch, time, mean } of curves) {
     const k = Math.floor(time.length / 2);
     const text = app.tree.branches[branch].name;
     if (named.has(text)) continue;

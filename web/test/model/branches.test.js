@@ -7,6 +7,7 @@ import {
   placeSamples,
   placesOnBranches,
   rootedTree,
+  unbroken,
 } from "../../src/model/branches.js";
 import { fork, graphOf, ringAndPoint } from "./graphs.js";
 
@@ -132,4 +133,9 @@ test("names are sorted by kind and number", () => {
 
 test("only repeated names get numbers", () => {
   assert.deepEqual(distinct(["F1-F2", "F1-T1", "F1-F2"]), ["F1-F2.1", "F1-T1", "F1-F2.2"]);
+});
+
+test("a curve is cut where it has gaps", () => {
+  assert.deepEqual(unbroken([NaN, 1, 2, NaN, NaN, 3, NaN], Number.isNaN), [[1, 2], [3]]);
+  assert.deepEqual(unbroken([NaN], Number.isNaN), []);
 });
