@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from branchwise.report.page import read_static
+from branchwise.trajectory import Trajectory
 
 
 def test_the_page_loads_without_a_request_or_an_error(open_page, report):
@@ -410,6 +411,24 @@ def test_trends_are_those_of_python(open_page, report, tumours):
     assert words in label
     opened.page.get_by_role("button", name="Colour the views by it").click()
     assert opened.page.inner_text(".legend-title") == "mean texture"
+
+
+def test_a_trend_is_interrupted_where_there_are_no_samples(open_page, tmp_path):
+    time = np.concatenate([np.linspace(0, 4, 80), np.linspace(7, 10, 60)])
+    path = Trajectory([[0, 1]], [[0.0, 0.0], [10.0, 0.0]], np.column_stack([time, 0 * time]))
+    path.to_html(tmp_path / "gap.html", features=np.cos(time)[:, None], feature_names=["wave"])
+    opened = open_page(tmp_path / "gap.html")
+    opened.page.get_by_role("tab", name="Feature").click()
+    assert "Where there are no samples" in opened.page.inner_text("#panel-feature")
+    shapes = opened.page.evaluate(
+        "branchwise.featureShapes(600, 300, branchwise.themeColors())"
+        ".find((s) => s.kind === 'clip').shapes"
+        ".filter((s) => s.kind === 'polyline').map((s) => Array.from(s.xy))"
+    )
+    # Two bands, and two curves with their edges; none of them reaches into the gap.
+    assert len(shapes) == 6
+    middle = 52 + (600 - 52 - 12) * 0.55
+    assert all(max(xy[::2]) < middle or min(xy[::2]) > middle for xy in shapes)
 
 
 def test_the_drawer_tells_of_the_run(open_page, report, tumours):

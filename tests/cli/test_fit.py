@@ -66,6 +66,29 @@ def test_tables_fit_together(fitted):
     assert branches["n_samples"].sum() == len(times)
 
 
+def test_a_tree_between_groups_is_said_to_be_empty(tmp_path, branchwise):
+    rng = np.random.default_rng(0)
+    groups = np.repeat([[0.0, 0.0, 0.0], [9.0, 0.0, 1.0], [16.0, 7.0, 0.0]], 60, axis=0)
+    table = pd.DataFrame(groups + 0.05 * rng.standard_normal(groups.shape), columns=list("abc"))
+    table.to_csv(tmp_path / "groups.csv", index=False)
+    code, out, err = branchwise("fit", tmp_path / "groups.csv", "-o", tmp_path / "out")
+    run = read_run(tmp_path / "out")
+    occupied = run["graph"]["occupied"]
+    assert code == 0
+    assert 0 < occupied < 0.5
+    assert f"warning: only {100 * occupied:.0f} % of the tree's length has samples" in err
+    assert f"{100 * occupied:.0f} % of it with samples" in out
+    assert any(text.startswith("only ") for text in run["warnings"])
+
+
+def test_half_full_trees_are_not_warned_of(fitted):
+    run, branches = read_run(fitted), pd.read_csv(fitted / "branches.csv", index_col=0)
+    mean = np.average(branches["occupied"], weights=branches["length"])
+    assert run["graph"]["occupied"] == pytest.approx(mean)
+    assert mean > 0.5
+    assert not any("of the tree's length" in text for text in run["warnings"])
+
+
 def test_annotations_are_kept_and_excluded_columns_are_no_features(fitted, simulated):
     run = read_run(fitted)
     assert run["input"]["n_features"] == 6

@@ -209,6 +209,8 @@ def trends(
 ) -> Any:
     """Draw genes over pseudotime: a smooth curve for each branch, its band, and the cells.
 
+    Curves are interrupted where there are no cells.
+
     Parameters
     ----------
     {adata}
@@ -257,6 +259,8 @@ def heatmap(
     **options: Any,
 ) -> Axes:
     """Draw genes along the way from the root to a tip, those with the earliest peak on top.
+
+    Stretches without cells are blank.
 
     Parameters
     ----------
