@@ -294,7 +294,7 @@ class Pipeline:
         ['ddrtree0', 'ddrtree1']
         """
         table = as_table(data)
-        return self._embedded(table)["embedding"]
+        return self._embedded(table).iloc[:, : len(self.estimator.components_)]
 
     def _embedded(self, table: Table) -> Any:
         """Embedding and linear coordinates of the rows of a table."""
@@ -315,8 +315,9 @@ class Pipeline:
         Returns
         -------
         places : DataFrame
-            The embedding, and what `branchwise.trajectory.Trajectory.project` returns: branch,
-            pseudotime, distance from the graph. Without a root given, no times.
+            The embedding, the linear coordinates, ``projection0`` and so on, and what
+            `branchwise.trajectory.Trajectory.project` returns: branch, pseudotime, distance from
+            the graph. Without a root given, no times.
 
         Examples
         --------
@@ -359,7 +360,7 @@ class Pipeline:
         [150]
         """
         for embedding in self._embedded_chunks(data):
-            yield self._placed(embedding) if len(embedding) else embedding["embedding"]
+            yield self._placed(embedding) if len(embedding) else embedding
 
     def _embedded_chunks(self, table: Table) -> Iterator[Any]:
         """What `embedded` makes of each chunk in turn; the workers are some chunks ahead."""
@@ -384,13 +385,13 @@ class Pipeline:
             yield from done
 
     def _placed(self, coordinates: Any) -> Any:
-        """The embedding of rows, with their places on the graph by their linear coordinates."""
-        embedding, projection = coordinates["embedding"], coordinates["projection"]
+        """Rows with their places on the graph, by their linear coordinates."""
+        projection = coordinates.iloc[:, len(self.estimator.components_) :]
         places = self.trajectory.project(projection)
         if not self.is_rooted:
             # Branches are named from the root outwards, and positions count from there.
             places = places[["edge", "source", "target", "position", "distance"]]
-        return embedding.assign(**places)
+        return coordinates.assign(**places)
 
     def save(self, path: Any) -> None:
         """Write a model file, for `branchwise.load`.
@@ -423,14 +424,8 @@ def embedded(
     X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
         rows, covariates=covariates(table, preparation)
     )
-    made = {"embedding": estimator.transform(X), "projection": estimator.project(X)}
-    return both_of(estimator, made, table.samples)
-
-
-def both_of(model: Any, made: dict[str, Any], samples: Sequence[str]) -> Any:
-    """Embedding and linear coordinates side by side."""
-    frames = {name: frame_of(model, np.asarray(rows), samples) for name, rows in made.items()}
-    return import_pandas().concat(frames, axis=1)
+    embedding, projection = np.asarray(estimator.transform(X)), np.asarray(estimator.project(X))
+    return frame_of(estimator, embedding, projection, table.samples)
 
 
 def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
@@ -447,11 +442,14 @@ def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparatio
     return same
 
 
-def frame_of(model: Any, embedding: Any, samples: Sequence[str]) -> Any:
-    """An embedding with the names of its rows and columns."""
+def frame_of(model: Any, embedding: Any, projection: Any, samples: Sequence[str]) -> Any:
+    """Embedding and linear coordinates side by side, with the names of rows and columns."""
     pandas = import_pandas()
     index = pandas.Index(samples, name="sample")
-    return pandas.DataFrame(embedding, index=index, columns=model.get_feature_names_out())
+    names = [f"projection{k}" for k in range(projection.shape[1])]
+    drawn = pandas.DataFrame(embedding, index=index, columns=model.get_feature_names_out())
+    linear = pandas.DataFrame(projection, index=index, columns=names)
+    return pandas.concat([drawn, linear], axis=1)
 
 
 def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Any:
@@ -466,7 +464,7 @@ def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: An
         # Of a whole table this is an error, of a part of it not.
         if not keep.any():
             none = np.empty((0, len(estimator.components_)))
-            return both_of(estimator, {"embedding": none, "projection": none}, [])
+            return frame_of(estimator, none, none, [])
         X = without_gaps(X, keep)
     check_chunk(replace(table, X=X), index, start, preparation)
     return embedded(table, features, preparation, estimator)

@@ -275,9 +275,11 @@ def test_a_root_that_nobody_chose_is_called_so(open_page, tmp_path):
         assert ("by default" in opened.page.inner_text(".bar-row")) is told
 
 
-def test_where_all_samples_are_nodes_no_distance_is_called_far(open_page, tmp_path):
+def test_where_all_samples_are_on_the_tree_no_distance_is_called_far(open_page, tmp_path):
     data = make_tree(80, 4, noise=0.05, random_state=0)  # simulated
-    DRTree().fit(data.X).to_html(tmp_path / "drtree.html", X=data.X)
+    model = DRTree().fit(data.X)
+    path = Trajectory.from_estimator(model, points=model.centers_)
+    write_report(tmp_path / "drtree.html", path)
     opened = open_page(tmp_path / "drtree.html")
     opened.page.get_by_role("tab", name="New sample").click()
     for _ in range(2):
@@ -295,8 +297,7 @@ def test_spl_shows_its_posterior_as_uncertainty(open_page, tmp_path):
     opened = open_page(tmp_path / "spl.html")
     opened.page.get_by_label("Colour by").select_option(label="uncertainty")
     shown = opened.run("return [...app.column(app.colorKey).values]")
-    scale = Trajectory.from_estimator(model).view.scale
-    np.testing.assert_allclose(shown, scale * model.posterior_std_, rtol=1e-6)
+    np.testing.assert_allclose(shown, 1.1 * model.posterior_std_, rtol=1e-6)  # (gamma + 1)/gamma
 
 
 # Files and mistakes
@@ -311,8 +312,8 @@ def test_a_file_is_chosen_or_dropped(open_page, report, tumours, tmp_path):
     opened.page.get_by_role("tab", name="New sample").click()
     opened.page.locator("input[type=file]").set_input_files(file)
     opened.until("return app.added.length === 2")
-    wanted = made.transform(new).to_numpy()
-    placed = np.array(opened.run("return app.added.map((s) => [...s.embedding])"))
+    wanted = made.place(new).filter(like="projection").to_numpy()
+    placed = np.array(opened.run("return app.added.map((s) => [...s.projection])"))
     np.testing.assert_allclose(placed, wanted, atol=1e-9)
     assert "P003" in opened.page.inner_text("#panel-new")
     opened.page.get_by_role("button", name="Remove").click()

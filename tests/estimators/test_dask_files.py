@@ -22,15 +22,15 @@ def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
     X, model = fitted
     model.save(tmp_path / "tree.branchwise")
     loaded = branchwise.load(tmp_path / "tree.branchwise")
-    assert loaded.embedding_.shape == (0, 2)
+    assert loaded.embedding_.shape == loaded.projection_.shape == (0, 2)
     assert loaded.labels_.shape == (0,)
     np.testing.assert_array_equal(loaded.transform(X), model.transform(X))
-    with pytest.raises(ValueError, match=r"does not have its points; pass points=model.transform"):
+    with pytest.raises(ValueError, match=r"does not have its points; pass points=model.project"):
         Trajectory.from_estimator(loaded)
-    assert len(Trajectory.from_estimator(loaded, points=loaded.transform(X)).pseudotime_) == 300
+    assert len(Trajectory.from_estimator(loaded, points=loaded.project(X)).pseudotime_) == 300
 
 
-def test_a_loaded_model_is_drawn_with_the_points_of_a_transform(fitted, tmp_path):
+def test_a_loaded_model_is_drawn_with_points_that_are_given(fitted, tmp_path):
     X, model = fitted
     plotting = pytest.importorskip("branchwise.plotting")
     model.save(tmp_path / "tree.branchwise")
@@ -39,7 +39,7 @@ def test_a_loaded_model_is_drawn_with_the_points_of_a_transform(fitted, tmp_path
         ValueError, match=r"^the DDRTree .* does not have its points; draw Trajectory.from_estimat"
     ):
         plotting.plot_embedding(loaded)
-    ax = plotting.plot_embedding(Trajectory.from_estimator(loaded, points=loaded.transform(X)))
+    ax = plotting.plot_embedding(Trajectory.from_estimator(loaded, points=loaded.project(X)))
     assert len(ax.collections[0].get_offsets()) == 300
     pytest.importorskip("matplotlib.pyplot").close(ax.figure)
 
@@ -65,6 +65,11 @@ def test_points_that_were_fetched_are_kept(fitted, tmp_path):
     loaded = branchwise.load(tmp_path / "tree.branchwise")
     np.testing.assert_array_equal(loaded.embedding_, model.embedding_)
     np.testing.assert_array_equal(loaded.labels_, model.labels_.compute())
+    assert len(loaded.projection_) == 0
+    model.projection_ = model.projection_.compute()
+    model.save(tmp_path / "tree.branchwise")
+    loaded = branchwise.load(tmp_path / "tree.branchwise")
+    np.testing.assert_array_equal(loaded.projection_, model.project(X))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +85,11 @@ def test_numbers_that_cannot_be_are_refused(fitted, tmp_path, n_points, n_keys, 
     state["fitted"]["row_keys"] = np.zeros(n_keys, dtype=np.uint64)
     write_state(path, state)
     with pytest.raises(ModelFileError, match=says):
+        branchwise.load(path)
+    state["fitted"]["embedding_"] = np.zeros((300, 2))
+    state["fitted"]["projection_"] = np.zeros((299, 2))
+    write_state(path, state)
+    with pytest.raises(ModelFileError, match="a projection_ of 299 and an embedding_ of 300 sampl"):
         branchwise.load(path)
 
 

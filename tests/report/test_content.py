@@ -91,10 +91,11 @@ def test_up_to_three_dimensions_are_drawn(d, data):
 def test_coordinates_of_spl_are_in_units_of_the_data(data):
     model = SPL(gamma=0.5).fit(data.X[:100])
     state = page(Trajectory.from_estimator(model))
-    np.testing.assert_allclose(
-        matrix(state["samples"]["points"], 2), model.skeleton_, rtol=1e-5, atol=1e-6
-    )
-    assert state["graph"]["scale"] == 3.0
+    for found, expected in (
+        (state["samples"]["points"], model.projection_),
+        (state["graph"]["nodes"], model.skeleton_),
+    ):
+        np.testing.assert_allclose(matrix(found, 2), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(state["objective_history"], model.objective_history_)
 
 

@@ -1,4 +1,4 @@
-"""A page places new samples as `Pipeline.transform` and `Pipeline.place` do."""
+"""A page places new samples as `Trajectory.place` and `Pipeline.place` do."""
 
 import dask.array as da
 import numpy as np
@@ -15,7 +15,7 @@ from branchwise.report.content import report_state
 from branchwise.report.encoding import decode, encode
 from branchwise.trajectory import Trajectory
 
-from .placed import embedded, on_graph, times
+from .placed import linear, on_graph, times
 
 FEATURES = [f"lab {k}" for k in range(6)]
 
@@ -51,15 +51,14 @@ def points_at(path, edge, position):
     return start + position[:, None] * (end - start)
 
 
-def check(made, frame, new, *, atol=1e-9, n_known=5):
+def check(made, frame, new, *, atol=1e-9):
     state = page_of(made, frame)
-    found, known = embedded(state, new[FEATURES], new)
-    expected = made.transform(new)
-    size = np.abs(expected.to_numpy()).max()
-    np.testing.assert_allclose(found, expected, rtol=0, atol=atol * size)
-    assert sum(at is not None for at in known) == n_known
-    edge, position, distance = on_graph(state, expected.to_numpy())
+    found = linear(state, new[FEATURES], new)
     places = made.place(new)
+    expected = places.filter(like="projection").to_numpy()
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol * size)
+    edge, position, distance = on_graph(state, expected)
     # What is nearest to a node lies on any of its edges.
     is_inside = (position > 0) & (position < 1)
     np.testing.assert_array_equal(edge[is_inside], places["edge"][is_inside])
@@ -147,42 +146,8 @@ def test_incomplete_rows_are_dropped_by_the_page(cohort):
     kept = frame.dropna()
     state = page_of(made, kept)
     assert state["model"]["drops_missing"]
-    found, known = embedded(state, kept[FEATURES])
-    np.testing.assert_array_equal(found, made.estimator.embedding_)
-    assert known == list(range(len(kept)))
-
-
-@pytest.mark.parametrize("name", ["soft", "leaves", "squared"])
-def test_training_rows_are_known_before_and_after_the_preparation(name, cohort):
-    """A logarithm may differ in its last bit from one program to the next: raw rows come first."""
-    frame = cohort.copy()
-    frame.iloc[4] = frame.iloc[2]
-    for options in ({"standardize": True}, {"log1p": True, "adjust": ["age", "site"], "pca": 3}):
-        preparation = Preparation(**options)
-        table = frame if preparation.adjust else frame.drop(columns=["age", "site"])
-        made = fit_pipeline(table, MODELS[name], preparation)
-        state = page_of(made, frame)
-        if options == {"standardize": True}:
-            state["model"]["raw_known"] = None
-        found, known = embedded(state, frame[FEATURES], frame)
-        np.testing.assert_array_equal(found, made.transform(frame))
-        assert known[4] == 2
-        assert None not in known
-
-
-def test_rows_that_became_equal_share_the_place_of_the_first(cohort):
-    frame = cohort.drop(columns=["age", "site"])
-    frame.iloc[7] = frame.iloc[3]
-    frame.iloc[7, 0] = np.nan
-    frame.iloc[3, 0] = frame.drop(index=["P7", "P3"])["lab 0"].median()
-    made = fit_pipeline(frame, MODELS["squared"], Preparation(impute="median"))
-    about = frame.assign(age=0.0, site="x")
-    state = page_of(made, about)
-    medians = state["model"]["steps"][0]["medians"]
-    assert medians[0] == frame.iloc[3, 0]
-    found, known = embedded(state, frame[FEATURES].iloc[[7]])
-    assert known == [3]
-    np.testing.assert_array_equal(found, made.transform(frame.iloc[[7]]))
+    expected = made.estimator.projection_
+    np.testing.assert_allclose(linear(state, kept[FEATURES]), expected, atol=1e-12)
 
 
 def test_precomputed_kernels(cohort):
@@ -194,9 +159,8 @@ def test_precomputed_kernels(cohort):
         assert state["model"]["features"][:2] == ["x0", "x1"]
         assert state["model"]["kernel"] is None
         new = (X[:10] * 1.1) @ X.T
-        expected = model.transform(new)
-        found, _ = embedded(state, new)
-        np.testing.assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
+        expected = model.project(new)
+        np.testing.assert_allclose(linear(state, new), expected, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ["soft", "leaves", "squared", "rbf"])
@@ -205,12 +169,11 @@ def test_models_in_single_precision(name, cohort):
     model = MODELS[name].fit(X)
     state = decode(encode(report_state(Trajectory.from_estimator(model), features=X)))
     new = X[:20].astype(float) * 1.07
-    found, _ = embedded(state, new)
-    expected = model.transform(new)
-    np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
-    known, rows = embedded(state, X)
-    assert rows == list(range(90))
-    np.testing.assert_array_equal(known.astype(np.float32), model.embedding_)
+    for rows in (new, X):
+        expected = model.project(rows)
+        np.testing.assert_allclose(
+            linear(state, rows), expected, atol=1e-6 * np.abs(expected).max()
+        )
 
 
 @pytest.mark.parametrize("name", ["soft", "leaves", "squared", "rbf"])
@@ -228,48 +191,37 @@ def test_models_of_sparse_data_place_the_rows_of_a_file(name, options, cohort):
     state = decode(encode(report_state(made, features=table.X, feature_names=FEATURES)))
     new = np.vstack([X[:20] * 1.1, X[-5:]])
     frame = pd.DataFrame(new, columns=FEATURES)
-    found, known = embedded(state, new)
-    expected = made.transform(frame).to_numpy()
-    assert known[-5:] == list(range(85, 90))
-    # After pca, dense rows differ from sparse ones in their last bits: only raw rows are known.
-    is_known = np.array([at is not None for at in known])
-    expected[is_known] = made.embedding[[at for at in known if at is not None]]
-    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    expected = made.place(frame).filter(like="projection").to_numpy()
+    np.testing.assert_allclose(linear(state, new), expected, atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("model", [DRTree(n_landmarks=40), SPL(n_landmarks=40)], ids=repr)
 def test_models_of_landmarks(model, cohort):
     chunks = da.from_array(cohort[FEATURES].to_numpy(), chunks=(30, 6))
     model.fit(chunks)
-    points = model.transform(chunks).compute()
+    points = model.project(chunks).compute()
     path = Trajectory.from_estimator(model, points=points)
     state = decode(encode(report_state(path, features=cohort[FEATURES])))
-    assert len(state["model"]["known"]["keys"]) == 40
-    found, known = embedded(state, cohort[FEATURES])
+    found = linear(state, cohort[FEATURES])
     np.testing.assert_allclose(found, points, atol=1e-9 * np.abs(points).max())
-    assert sum(at is not None for at in known) == 40
 
 
-def test_models_of_dask_arrays_know_no_rows(cohort):
+def test_models_of_dask_arrays(cohort):
     chunks = da.from_array(cohort[FEATURES].to_numpy(), chunks=(30, 6))
     model = DDRTree(n_centers=20, random_state=0).fit(chunks)
-    points = model.embedding_.compute()
-    path = Trajectory.from_estimator(model, points=points)
+    path = Trajectory.from_estimator(model)
     state = decode(encode(report_state(path, features=cohort[FEATURES])))
-    assert state["model"]["known"] is None
     new = cohort[FEATURES].to_numpy() * 1.1
-    found, _ = embedded(state, new)
-    np.testing.assert_allclose(found, model.transform(new), atol=1e-9 * np.abs(points).max())
+    np.testing.assert_allclose(linear(state, new), model.project(new), atol=1e-9)
 
 
 def test_samples_that_were_placed_later(cohort):
     """Their features are not those of the fit, and need not be."""
     model = MODELS["soft"].fit(cohort[FEATURES].iloc[:45])
     later = cohort[FEATURES].iloc[45:]
-    path = Trajectory.from_estimator(model, points=model.transform(later))
+    path = Trajectory.from_estimator(model, points=model.project(later))
     state = decode(encode(report_state(path, features=later)))
-    found, _ = embedded(state, later)
-    np.testing.assert_allclose(found, model.transform(later), atol=1e-9)
+    np.testing.assert_allclose(linear(state, later), model.project(later), atol=1e-9)
 
 
 @pytest.mark.parametrize("root", [{"sample": "P3"}, {"sample": "P40"}, {"node": "T2"}], ids=str)
@@ -320,13 +272,12 @@ def test_kernels_that_are_functions(cohort):
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("squared", "the training samples, by which it places others, would take 0 MiB"),
-        ("rbf", "the training samples, by which it places others, would take 0 MiB"),
+        ("rbf", "the training samples, which its kernel needs, would take 0 MiB"),
         ("soft", "its model would take 0 MiB"),
     ],
 )
 def test_models_that_are_too_large(name, what, cohort, monkeypatch):
-    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 1000)
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 90)
     model = MODELS[name].fit(cohort[FEATURES])
     told = reason(Trajectory.from_estimator(model))
     assert what in told
@@ -343,7 +294,7 @@ def test_preparations_that_are_too_large(cohort, monkeypatch):
 def test_nodes_of_models_that_place_nothing_have_the_dimensions_that_are_drawn(cohort, monkeypatch):
     path = Trajectory.from_estimator(MODELS["four"].fit(cohort[FEATURES]))
     assert report_state(path)["graph"]["node_dims"] == 4
-    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 1000)
+    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 90)
     graph = report_state(path)["graph"]
     assert graph["node_dims"] == 3
     assert graph["nodes"].shape == (len(path.nodes_), 3)
@@ -420,10 +371,9 @@ def test_a_preparation_of_the_users_own(cohort):
     path = Trajectory.from_estimator(model)
     state = decode(encode(report_state(path, features=cohort[FEATURES], preparation=preparation)))
     new = new_rows(cohort)[FEATURES]
-    found, known = embedded(state, new)
-    np.testing.assert_allclose(found, model.transform(preparation.transform(new)), atol=1e-9)
+    expected = model.project(preparation.transform(new))
+    np.testing.assert_allclose(linear(state, new), expected, atol=1e-9)
     assert state["model"]["features"] == FEATURES
-    assert known[-1] == 89
 
 
 def test_names_that_do_not_tell_features_apart(cohort):
@@ -434,37 +384,21 @@ def test_names_that_do_not_tell_features_apart(cohort):
     assert "5 different names are known of 6 features" in told
 
 
-def test_many_training_rows_are_not_kept(cohort, monkeypatch):
-    monkeypatch.setattr(placing, "MAX_KNOWN", 50)
-    made = fit_pipeline(
-        cohort.drop(columns=["age", "site"]), MODELS["soft"], Preparation(standardize=True)
-    )
-    state = page_of(made, cohort)
-    assert state["model"]["known"] is None
-    assert state["model"]["raw_known"] is None
-    assert state["notes"] == [
-        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
-        "places of at most 50, and 24 MiB with its model."
-    ]
-    found, _ = embedded(state, cohort[FEATURES])
-    # Most samples that were fitted are placed where they were, but for when the fit stopped.
-    far = np.abs(found - made.embedding).max(axis=1) > 0.01 * np.ptp(made.embedding)
-    assert far.mean() < 0.1
+def test_nothing_of_the_training_rows_is_in_the_model(cohort):
+    """But with a kernel, which is evaluated with them."""
+    for name in ("soft", "leaves", "squared"):
+        path = Trajectory.from_estimator(MODELS[name].fit(cohort[FEATURES]))
+        state = report_state(path, features=cohort[FEATURES])["model"]
+        arrays = [value for value in state.values() if isinstance(value, np.ndarray)]
+        # The mean, the components, and percentiles of distances.
+        assert sorted(array.size for array in arrays) == [
+            6,
+            12,
+            101,
+        ]  # mean, components, percentiles
 
 
-def test_places_of_many_components_count_as_model(cohort, monkeypatch):
-    path = Trajectory.from_estimator(MODELS["all components"].fit(cohort[FEATURES]))
-    assert report_state(path)["model"]["known"] is not None
-    monkeypatch.setattr(placing, "MAX_MODEL_BYTES", 8 * 90 * 6)
-    state = report_state(path)
-    assert "reason" not in state["model"]
-    assert state["model"]["known"] is None
-    assert state["notes"][0].startswith("The samples of the fit are not known again")
-
-
-def test_keys_of_rows_without_the_covariates_are_not_told(cohort):
+def test_covariates_are_asked_for(cohort):
     made = fit_pipeline(cohort, MODELS["soft"], Preparation(adjust=["age", "site"]))
-    state = report_state(made, features=cohort[FEATURES])
-    assert state["model"]["raw_known"] is None
-    assert state["model"]["known"] is not None
+    assert "reason" not in report_state(made, features=cohort[FEATURES])["model"]
     assert report_state(made)["model"]["covariates"] == ["age", "site"]

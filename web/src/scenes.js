@@ -121,8 +121,7 @@ export function embeddingScene(app, theme, dims, tool) {
 }
 
 function embeddingPlace(app, sample, dims) {
-  const { scale } = app.graph;
-  return [0, 1, 2].map((k) => (k < dims ? (sample.embedding[k] ?? 0) * scale : 0));
+  return [0, 1, 2].map((k) => (k < dims ? (sample.projection[k] ?? 0) : 0));
 }
 
 /** Arrows along the axes in three dimensions, in the corner. */

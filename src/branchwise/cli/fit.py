@@ -260,27 +260,29 @@ def tables_of(
     model, path, pandas = made.estimator, made.trajectory, import_pandas()
     names = path.names_.tolist()
     kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
-    embedding = frame_of(model, made.embedding, names)
+    both = frame_of(model, made.embedding, path.view.points, names)
     annotations = {name: kept[name].to_numpy() for name in kept.columns}
     for name in colors:
         if name not in COMPUTED and name not in annotations:
             annotations[name] = column(table, name).loc[names].to_numpy()
-    embedding.columns = [unused(name, annotations) for name in embedding.columns]
-    embedding.index.name = unused("sample", annotations)
+    both.columns = [unused(name, annotations) for name in both.columns]
+    both.index.name = unused("sample", annotations)
+    n_components = len(model.components_)
     kind_of = pandas.api.types.infer_dtype
     columns = {
         "annotations": list(annotations),
         "text": [name for name, values in annotations.items() if kind_of(values) == "string"],
-        "embedding": list(embedding.columns),
+        "embedding": list(both.columns[:n_components]),
+        "projection": list(both.columns[n_components:]),
     }
-    samples = pandas.DataFrame(annotations, index=embedding.index).join(embedding)
+    samples = pandas.DataFrame(annotations, index=both.index).join(both)
     nodes = getattr(model, "centers_", None)
     graph = model.tree_ if nodes is not None else model.graph_
     nodes = model.skeleton_ if nodes is None else nodes
     is_own = nodes is model.embedding_ or len(model.embedding_) < len(names)
     if not is_own and hasattr(model, "labels_"):
         samples[unused("center", annotations)] = model.labels_
-    centers = pandas.DataFrame(nodes, columns=embedding.columns)
+    centers = pandas.DataFrame(nodes, columns=columns["embedding"])
     centers.index.name = "center"
     edges = sparse.coo_array(sparse.triu(graph))
     tree = pandas.DataFrame(

@@ -451,12 +451,14 @@ class StructureLearner(
         loaded model has none. A callable ``kernel``, a ``structure`` of your own class and a
         ``RandomState`` cannot be kept, and are refused.
 
-        Per sample the file takes 8 bytes, a row of ``embedding_`` and the edges of the graph.
-        `SPL` places a new sample by the training samples nearest to it, and a kernel is evaluated
-        with the training samples: these files hold the training data in any case. The points of
+        Per sample the file takes 8 bytes, a row of ``embedding_`` and of ``projection_``, and the
+        edges of the graph. `SPL` places a new sample by the training samples nearest to it, and a
+        kernel is evaluated with the training samples: these files hold the training data in any
+        case. The points of
         a `DDRTree` fitted to a Dask array stay with the workers: the loaded model places samples,
-        and its ``embedding_`` and ``labels_`` have no rows; write them with ``to_zarr``, or set
-        ``model.embedding_ = model.embedding_.compute()`` first.
+        and its ``embedding_``, ``projection_`` and ``labels_`` have no rows; write them with
+        ``to_zarr``, or set ``model.embedding_ = model.embedding_.compute()``, and ``projection_``
+        likewise, first.
 
         Parameters
         ----------

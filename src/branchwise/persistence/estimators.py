@@ -176,7 +176,12 @@ def restored_record(model: Any, fitted: Fields) -> TrainingRecord:
         fitted.sizes["n_samples"] = n_placed
         if n_placed < 2:
             raise Unsound(f"has an embedding_ of {n_placed} sample(s) but it must have two or more")
-    model.projection_ = fitted.floats("projection_", "n_placed", dims)
+    model.projection_ = fitted.floats("projection_", "n_projected", dims)
+    n_projected = fitted.sizes["n_projected"]
+    # Either may have stayed with the workers of Dask.
+    is_away = isinstance(model, DDRTree) and 0 in (n_projected, n_placed)
+    if n_projected != n_placed and not is_away:
+        raise Unsound(f"has a projection_ of {n_projected} and an embedding_ of {n_placed} samples")
     model.mean_ = fitted.floats("mean_", columns)
     if model.n_components is None:
         size = len(model.mean_)

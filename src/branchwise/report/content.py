@@ -22,7 +22,7 @@ from .columns import (
     row_names,
     unique_names,
 )
-from .embedded_model import known_notes, model_state
+from .embedded_model import model_state
 from .encoding import double, indices, single
 from .facts import known_facts, shareable
 from .features import Features, features_in_page, given_features
@@ -96,7 +96,6 @@ def report_state(
     columns += computed_columns(path, dims)
     model = path.estimator_
     placing = model_state(path, preparation, known_features, given, about)
-    noted += known_notes(path, placing)
     known = known_facts(path, preparation, facts or {})
     ids = [str(name) for name in path.names_.tolist()]
     return {
@@ -226,7 +225,6 @@ def graph_state(path: Trajectory, node_dims: int) -> dict[str, Any]:
         "roots": indices(path.roots_),
         "wanted": indices(np.array(path.view.chosen_roots, dtype=np.intp)),
         "default_roots": indices(default_roots(path.view.base, path.view.milestone_names)),
-        "scale": 1.0,
     }
 
 

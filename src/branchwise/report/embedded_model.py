@@ -1,4 +1,4 @@
-"""What a page needs to place new samples as `transform` does: numbers only, no training table."""
+"""What a page needs to place new samples as `Trajectory.place` does: numbers, no training table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Floats, Ints, Matrix
-from ..data.row_order import column_factors, row_keys
-from ..estimators.ddrtree import FIXED_POINT_RTOL, MAX_FIXED_POINT_STEPS
-from ..losses import as_loss
+from .._typing import Floats, Matrix
+from ..data.row_order import row_keys
 from ..pipeline import knowing
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
@@ -18,12 +16,8 @@ from .features import Features
 
 # More than this is not put into a page (24 MiB), before it is compressed.
 MAX_MODEL_BYTES = 24 * 2**20
-# Of more training samples it is not kept where each of them is: they are placed as new ones are.
-MAX_KNOWN = 200_000
 # So many rows are prepared again, to see whether they are those that the model was fitted to.
 N_CHECKED = 50
-# Rows whose keys are computed at a time.
-BLOCK = 4096
 INSTEAD = "use branchwise transform, or Trajectory.place in Python, instead."
 
 
@@ -83,15 +77,11 @@ def _model_state(
             "instead."
         )
     steps = {} if preparation is None else preparation.steps_
-    size = check_size(model, steps)
+    check_size(model, steps)
     check_centring(model, steps)
     names = feature_names(model, preparation, names, given)
     raw = None if given is None or not is_of_fit(path) else training_rows(given, names)
-    encoded = None
-    if "adjust" in steps and raw is not None:
-        encoded = encoded_covariates(steps["adjust"], covariates)
     check_same(model, preparation, raw, covariates)
-    known = known_rows(model, MAX_MODEL_BYTES - size)
     return {
         "features": list(names),
         "covariates": list(steps["adjust"].names) if "adjust" in steps else [],
@@ -101,9 +91,6 @@ def _model_state(
         "kernel": kernel_state(model),
         "mean": double(model.mean_),
         "components": None if model.n_components is None else double(model.components_),
-        "place": PLACES[type(model).__name__](model),
-        "known": known,
-        "raw_known": raw_known(model, steps, raw, encoded) if known is not None else None,
         "distances": single(np.percentile(path.distance_, np.arange(101))),
         "latest": float(path.pseudotime_.max()),
     }
@@ -117,8 +104,8 @@ def is_of_fit(path: Trajectory) -> bool:
     return np.array_equal(view.points, model.projection_)
 
 
-def check_size(model: Any, steps: dict[str, Any]) -> int:
-    """A page holds what `transform` needs only if that is not too much, and numbers: its bytes."""
+def check_size(model: Any, steps: dict[str, Any]) -> None:
+    """A page holds what `project` needs only if that is not too much, and numbers."""
     name = type(model).__name__
     if callable(model.kernel):
         raise CannotPlace(
@@ -127,22 +114,18 @@ def check_size(model: Any, steps: dict[str, Any]) -> int:
         )
     n_data, n_features, d = len(model.mean_), int(model.n_features_in_), len(model.components_)
     n_numbers = 0 if model.n_components is None else d * n_data
-    n_numbers += len(getattr(model, "centers_", ())) * d
     parts = [part for step in steps.values() for part in step]
     n_numbers += sum(part.size for part in parts if isinstance(part, np.ndarray))
     n_training = 0
     if model.training_record.kernel_samples is not None:
         n_training += n_data * n_features
-    if name == "SPL":
-        n_training += len(model.embedding_) * n_data
     if 8 * (n_numbers + n_training) > MAX_MODEL_BYTES:
-        what = "the training samples, by which it places others," if n_training else "its model"
+        what = "the training samples, which its kernel needs," if n_training else "its model"
         raise CannotPlace(
             f"New samples cannot be placed in this page, because {what} would take "
             f"{8 * (n_numbers + n_training) / 2**20:,.0f} MiB, and a page holds at most "
             f"{MAX_MODEL_BYTES // 2**20} MiB of it; {INSTEAD}"
         )
-    return 8 * (n_numbers + n_training)
 
 
 def check_centring(model: Any, steps: dict[str, Any]) -> None:
@@ -295,95 +278,3 @@ def kernel_state(model: Any) -> dict[str, Any] | None:
 def dense(rows: Matrix) -> Floats:
     """A matrix as an array."""
     return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-
-
-def ddrtree_state(model: Any) -> dict[str, Any]:
-    """How DDRTree places a projected sample."""
-    return {
-        "kind": "DDRTree",
-        "centers": double(model.centers_),
-        "gamma": float(model.gamma_),
-        "sigma": float(model.sigma_),
-        "rtol": FIXED_POINT_RTOL,
-        "max_steps": MAX_FIXED_POINT_STEPS,
-    }
-
-
-def drtree_state(model: Any) -> dict[str, Any]:
-    """How DRTree places a projected sample."""
-    return {"kind": "DRTree", "centers": double(model.centers_), "lam": float(model.lam_)}
-
-
-def spl_state(model: Any) -> dict[str, Any]:
-    """How SPL places a sample: by the training samples nearest to it."""
-    record, loss = model.training_record, as_loss(model.loss, float(model.C))
-    return {
-        "kind": "SPL",
-        "rows": double(dense(record.search_rows)),
-        "rows_centred": not sparse.issparse(record.search_rows),
-        "embedding": double(model.embedding_),
-        "n_ties": int(record.n_ties),
-        "scale": float(model.scale_),
-        "slack": float(loss.slack),
-        "upper": float(loss.upper),
-        "share": len(model.components_) / 2 * float(record.edge_share),
-        "gamma": float(model.gamma_),
-    }
-
-
-PLACES = {"DDRTree": ddrtree_state, "DRTree": drtree_state, "SPL": spl_state}
-
-
-def known_rows(model: Any, room: int) -> dict[str, Any] | None:
-    """The rows that the model was fitted to, by their keys, and their places, if there is room."""
-    record = model.training_record
-    if not 0 < len(record) <= MAX_KNOWN or 8 * model.embedding_.size > room:
-        return None
-    return {
-        "odd": column_factors(int(model.n_features_in_)),
-        "keys": record.sorted_keys.astype(np.uint64),
-        "rows": indices(record.order),
-        "embedding": double(model.embedding_),
-    }
-
-
-def known_notes(path: Trajectory, state: dict[str, Any]) -> list[str]:
-    """What a page says if there are rows that it could know, and they are too many."""
-    if state.get("known", "") is not None or len(path.estimator_.training_record) == 0:
-        return []
-    return [
-        "The samples of the fit are not known again, but placed as new ones are: a page keeps the "
-        f"places of at most {MAX_KNOWN:,}, and {MAX_MODEL_BYTES // 2**20} MiB with its model."
-    ]
-
-
-def raw_known(
-    model: Any, steps: dict[str, Any], raw: Matrix | None, encoded: Floats | None
-) -> dict[str, Any] | None:
-    """The same rows as they were before the preparation, if there was one."""
-    if not steps or raw is None or ("adjust" in steps and encoded is None):
-        return None
-    keys = raw_keys(raw, encoded)
-    # Rows that became equal share the place of the first of them.
-    first = model.training_record.find(model.training_record.keys)[1]
-    order = np.argsort(keys, kind="stable")
-    n_columns = raw.shape[1] + (0 if encoded is None else encoded.shape[1])
-    return {
-        "odd": column_factors(n_columns),
-        "keys": keys[order].astype(np.uint64),
-        "rows": indices(first[order]),
-    }
-
-
-def raw_keys(raw: Matrix, encoded: Floats | None) -> Ints:
-    """Keys of rows with the encoded covariates behind them; all that is missing is alike."""
-    if sparse.issparse(raw):
-        rows = sparse.csr_array(raw, copy=True)
-        rows.data[np.isnan(rows.data)] = np.nan
-        return row_keys(rows if encoded is None else sparse.hstack([rows, encoded], format="csr"))
-    keys = np.empty(raw.shape[0], dtype=np.uint64)
-    for start in range(0, len(keys), BLOCK):
-        part = slice(start, start + BLOCK)
-        rows = np.where(np.isnan(raw[part]), np.nan, raw[part])
-        keys[part] = row_keys(rows if encoded is None else np.hstack([rows, encoded[part]]))
-    return keys

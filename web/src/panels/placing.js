@@ -165,7 +165,7 @@ function card(app, row) {
     ["distance from the tree", `${number(row.distance, 6)}${far}`],
     [
       app.state.axes.slice(0, 3).join(", "),
-      [...row.embedding.slice(0, 3)].map((v) => number(v, 6)).join(", "),
+      [...row.projection.slice(0, 3)].map((v) => number(v, 6)).join(", "),
     ],
   ];
   return h(
@@ -177,9 +177,6 @@ function card(app, row) {
       {},
       facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
     ),
-    row.known
-      ? h("p", { class: "hint" }, "This is one of the samples of the fit: it keeps its place.")
-      : null,
     isComparable && part > 99
       ? h(
           "p",
@@ -190,12 +187,12 @@ function card(app, row) {
   );
 }
 
-/** The columns of `branchwise transform`. */
+/** The columns of `branchwise transform`, but for the embedding. */
 function placedCsv(app) {
   const rows = app.placesOfAdded();
   const names = [
     "sample",
-    ...app.state.axes,
+    ...app.state.axes.map((_, k) => `projection${k}`),
     "edge",
     "source",
     "target",
@@ -211,7 +208,7 @@ function placedCsv(app) {
     names,
     rows.map((row) => [
       row.id,
-      ...row.embedding,
+      ...row.projection,
       row.edge,
       row.source,
       row.target,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { findRow, rowKey } from "../../src/model/keys.js";
 import { encodeCovariates, prepare } from "../../src/model/prepare.js";
 
 const after = (steps, row, covariates) =>
@@ -75,18 +74,4 @@ test("steps follow one another down to principal axes", () => {
   const scale = { name: "standardize", mean: numbers(0, 0), scale: numbers(2, 4) };
   const axes = { name: "pca", mean: numbers(1, 1), components: numbers(0.6, 0.8) };
   assert.deepEqual(after([scale, axes], [4, 8]), [1.4]);
-});
-
-test("rows are known by their bits; signs of zero and kinds of NaN do not matter", () => {
-  const odd = BigUint64Array.of(12345678901234567n, 987654321987654321n);
-  const key = rowKey([1, 2], odd);
-  assert.equal(rowKey([1, 2], odd), key);
-  assert.notEqual(rowKey([2, 1], odd), key);
-  assert.equal(rowKey([-0, NaN], odd), rowKey([0, -NaN], odd));
-  assert.equal(rowKey([0, 0], odd), 0n);
-  const keys = BigUint64Array.of(rowKey([5, 6], odd), key).sort();
-  const rows = Int32Array.from(keys, (found) => (found === key ? 8 : 9));
-  assert.equal(findRow({ odd, keys, rows }, [1, 2]), 8);
-  assert.equal(findRow({ odd, keys, rows }, [5, 6]), 9);
-  assert.equal(findRow({ odd, keys, rows }, [5, 7]), -1);
 });
