@@ -3,6 +3,9 @@
 import networkx as nx
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
@@ -108,6 +111,51 @@ def test_new_samples_are_placed(model):
     expected = found.project(model.project(X[:7]))
     assert places.equals(expected)
     assert places["branch"].isin(found.branch_table_.index).all()
+
+
+def where(path, places):
+    """The places on the graph as points."""
+    start, end = path.nodes_[path.edges_[places["edge"]].T]
+    return start + places["position"].to_numpy()[:, None] * (end - start)
+
+
+def has_two_places(path, point):
+    """Whether places far from one another are as near to a point as any."""
+    a, b = path.nodes_[path.edges_.T]
+    length = np.maximum(((b - a) ** 2).sum(axis=1), 1e-300)
+    feet = a + np.clip(((point - a) * (b - a)).sum(axis=1) / length, 0, 1)[:, None] * (b - a)
+    distance = np.linalg.norm(feet - point, axis=1)
+    nearest = feet[distance < distance.min() + 1e-7]
+    return np.ptp(nearest, axis=0).max() > 1e-3
+
+
+# Likert scales, counts and rounded numbers: many ties.
+TABLES = st.one_of(
+    arrays(np.float64, (25, 4), elements=st.integers(1, 5).map(float)),
+    arrays(np.float64, (25, 3), elements=st.integers(0, 30).map(lambda k: k / 10)),
+    arrays(np.float64, (25, 2), elements=st.integers(0, 1).map(float)),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    table=TABLES,
+    estimator=st.sampled_from(
+        [DDRTree(n_centers=10, max_iter=10), DRTree(max_iter=10), SPL(n_neighbors=5, max_iter=10)]
+    ),
+    signs=arrays(np.float64, (25, 1), elements=st.sampled_from([-1.0, 1.0])),
+)
+@pytest.mark.filterwarnings("ignore")  # few iterations, few different rows
+def test_samples_that_hardly_differ_have_the_same_place(table, estimator, signs):
+    """Old or new; but for those that are equally near to two places of the graph."""
+    found = Trajectory.from_estimator(estimator.set_params(random_state=0).fit(table))
+    same, near = found.place(table), found.place(table + 1e-9 * signs)
+    np.testing.assert_array_equal(same["pseudotime"], found.pseudotime_)
+    np.testing.assert_array_equal(same["branch"], found.branches_)
+    moved = np.linalg.norm(where(found, near) - where(found, same), axis=1)
+    for point in found.view.points[moved >= 1e-6]:
+        assert has_two_places(found, point)
+    np.testing.assert_allclose(near["distance"], same["distance"], atol=1e-8)
 
 
 def test_probabilities_are_those_of_the_assignments():

@@ -501,7 +501,7 @@ class StructureLearner(
         """An interactive report: one HTML file that works without a network (docs/report.md).
 
         It shows the embedding with its graph, lets time run from any root, draws features along the
-        branches, and places new samples as `transform` does.
+        branches, and places new samples as a trajectory does (`project`).
 
         Parameters
         ----------

@@ -184,8 +184,8 @@ def support(
     towards its middle, or noise of the sample that is the root, which shifts all times. On
     simulated trees (500 samples, 30 features, 40 resamples, `learn_trajectory`) intervals of 95 %
     held the true time of 88 to 100 % of the samples in 15 of 18 cases, and of 40 to 69 % in three.
-    `noise_` is 0 where the samples are the nodes, as in SPL and DRTree; SPL's skeleton is, besides,
-    shorter than the truth. Supports are those of the smaller samples, and so on the low side.
+    SPL's skeleton is shorter than the truth. Supports are those of the smaller samples, and so on
+    the low side.
 
     Memory is 24 bytes times n_resamples·n_samples, and what the fits need.
 

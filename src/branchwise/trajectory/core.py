@@ -389,9 +389,9 @@ class Trajectory(FeaturesMixin, ExportMixin):
         min_length : float or None, default=None
             Least length of a twig, and of a branch between two forks, in units of the data. None,
             if ``min_samples`` and ``tips`` are None too: twice ``noise_``. A twig no longer
-            than the samples scatter around the graph is what noise looks like. The samples of
-            SPL and DRTree are the nodes of the graph and do not scatter: give a length or
-            a number of samples, or call `merge`.
+            than the samples scatter around the graph is what noise looks like. If the
+            samples are the nodes and do not scatter, give a length or a number of samples, or call
+            `merge`.
         min_samples : int or None, default=None
             Least number of samples on a twig.
         tips : str or sequence of str, optional

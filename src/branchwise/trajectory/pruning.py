@@ -46,9 +46,8 @@ def pruned(
             and view.placement.lengths.any()
         ):
             warnings.warn(
-                "prune() removes nothing: noise_ is 0, as the samples lie on the graph (those "
-                "of SPL and DRTree are its nodes); pass min_length=… or min_samples=…, or call "
-                "merge(n_branches=…).",
+                "prune() removes nothing: noise_ is 0, as the samples lie on the graph; pass "
+                "min_length=… or min_samples=…, or call merge(n_branches=…).",
                 UserWarning,
                 stacklevel=3,
             )
