@@ -39,6 +39,7 @@ def test_what_is_adjusted_for_is_no_feature(frame):
     np.testing.assert_allclose(made.transform(frame), expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Time starts where")  # labels by lot
 def test_the_file_places_as_the_pipeline_does(frame, tmp_path):
     root = {"column": "site", "value": "x"}
     made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root=root)
@@ -173,7 +174,7 @@ def test_errors_in_roots_are_told_before_the_fit(frame):
     assert told == ["prepare"]
 
 
-def test_a_root_among_other_labels_is_warned_of():
+def test_a_root_is_an_inner_node_where_the_label_is_not_at_a_tip():
     """The label is frequent in the middle of a line of simulated samples, and rare at its ends."""
     rng = np.random.default_rng(0)
     time = np.sort(rng.uniform(size=200))
@@ -182,9 +183,14 @@ def test_a_root_among_other_labels_is_warned_of():
     stage[[0, 5]] = "I"
     table = pd.DataFrame(X, columns=list("abc")).assign(stage=stage)
     root = {"column": "stage", "value": "I"}
-    with pytest.warns(UserWarning, match=r"of the 10 first samples only \d+% have that label"):
-        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=root)
-    fit_pipeline(table, DDRTree(random_state=0), Preparation(), root={**root, "at": "node"})
+    made = fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=root)
+    assert abs(time[made.trajectory.pseudotime_.argmin()] - 0.5) < 0.1
+    tip = {**root, "at": "tip"}
+    with pytest.warns(UserWarning, match=r"first samples only \d+ have that label; look at the"):
+        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=tip)
+    table["stage"] = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
+    with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*--root-at auto"):
+        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=tip)
 
 
 def test_a_rare_label_at_the_root_is_no_reason_to_warn():

@@ -1,7 +1,6 @@
 """From a table to an answer: preparation, estimator and trajectory together."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -43,8 +42,6 @@ from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
 from .trajectory.core import Trajectory
 
-# The first samples are this part of them, and at least so many.
-FIRST, LEAST_FIRST = 0.05, 10
 # Prepared rows are kept by the workers if they have so many times the memory.
 HELD = 4
 
@@ -124,8 +121,6 @@ def fit_pipeline(
         path = path.prune()
     if root is not None or end is not None:
         path = path.rooted(**start, end=end)
-    if "labels" in start:
-        check_start(path, **start)
     return Pipeline(features, preparation, path, root is not None, reading or {}, embedding)
 
 
@@ -165,7 +160,7 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
         )
     if "column" not in root:
         return root
-    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "tip")
+    labels, value, at = column(table, root["column"]), root["value"], root.get("at", "auto")
     types = import_pandas().api.types
     if types.is_numeric_dtype(labels.dtype) and not types.is_bool_dtype(labels.dtype):
         try:
@@ -213,24 +208,6 @@ def gather_places(model: Any, X: Any) -> tuple[Floats | None, Floats]:
             model.embedding_, model.projection_, model.labels_ = dask.compute(*lazy)
             return None, model.embedding_
         return dask.compute(model.project(X), model.transform(X))
-
-
-def check_start(path: Trajectory, labels: Any, value: Any, at: str) -> None:
-    """Warn if most of the samples where time starts have another label."""
-    part = path.view.parts[path.edges_[path.placement_.edge, 0]]
-    is_there = np.isin(part, path.view.parts[path.view.chosen_roots])
-    time = np.where(is_there, path.pseudotime_, np.inf)
-    # Of a rare label no more can be expected there than there are.
-    n_with_label = int(np.sum(labels[is_there] == value))
-    n_first = min(max(LEAST_FIRST, int(FIRST * is_there.sum())), n_with_label)
-    share = np.mean(labels[np.argsort(time, kind="stable")[:n_first]] == value)
-    if share < 0.5:
-        where = "at all nodes (at='node', --root-at node)" if at == "tip" else "at the picture"
-        warnings.warn(
-            f"Time starts where {value!r} is most frequent, but of the {n_first} first samples "
-            f"only {share:.0%} have that label; look {where}, or name another root.",
-            stacklevel=3,
-        )
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from branchwise.metrics import loo_1nn
         ("embedding", ["--color", "stage", "pseudotime"]),
         ("embedding", ["--root", "T2"]),
         ("layout", ["--root", "sample=P010"]),
-        ("layout", ["--root", "sex=f"]),
+        ("layout", ["--root", "stage=late"]),
         ("branches", ["--color", "stage"]),
         ("adjacency", []),
         ("convergence", []),
@@ -43,6 +43,13 @@ def test_every_kind_is_drawn(kind, given, fitted, tmp_path, branchwise):
     assert (code, err) == (0, "")
     assert text == f"{kind} drawn in {out}\n"
     assert matplotlib.image.imread(out)[..., :3].std() > 0.02
+
+
+def test_a_label_by_lot_is_drawn_but_told_of(fitted, tmp_path, branchwise):
+    given = ("--kind", "layout", "--root", "sex=f", "-o", tmp_path / "picture.png", "--dpi", "50")
+    code, _, err = branchwise("plot", fitted, *given)
+    assert code == 0
+    assert "Time starts where 'f' comes first" in err
 
 
 def test_three_dimensions_and_uncertainty(table, tmp_path, branchwise):

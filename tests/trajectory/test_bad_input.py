@@ -141,8 +141,11 @@ VALID = "valid are the numbers 0 to 3 and the milestones T1, T2, T3, F1."
             {"labels": [1, 2, 3, 4], "value": np.array([1, 2])},
             "value=array([1, 2]) is none of the labels; they are 1, 2, 3, 4.",
         ),
-        ({"labels": [1] * 4, "value": 1, "at": "fork"}, "at='fork' must be 'tip' or 'node'."),
-        ({"at": "fork"}, "at='fork' must be 'tip' or 'node'."),
+        (
+            {"labels": [1] * 4, "value": 1, "at": "fork"},
+            "at='fork' must be 'auto', 'tip' or 'node'.",
+        ),
+        ({"at": "fork"}, "at='fork' must be 'auto', 'tip' or 'node'."),
     ],
 )
 def test_roots(arguments, message):
@@ -157,8 +160,8 @@ def test_a_ring_has_no_milestones_to_list():
         ring.rooted(node="T1")
     with pytest.raises(ValueError, match="tips='T1' is no tip; tips are missing"):
         ring.prune(tips="T1")
-    with pytest.raises(ValueError, match="No sample labelled 1 is next to a tip; pass at='node'"):
-        ring.rooted(labels=[1, 2, 3], value=1)
+    with pytest.raises(ValueError, match="No tip has a sample labelled 1 among its first samples"):
+        ring.rooted(labels=[1, 2, 3], value=1, at="tip")
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_the_result_depends_on_the_seed_alone():
     assert not np.allclose(one.pseudotime_["mean"], other.pseudotime_["mean"])
 
 
+@pytest.mark.filterwarnings("ignore:Time starts where")  # labels by lot
 @pytest.mark.parametrize(
     "change",
     [
@@ -369,3 +370,18 @@ def test_what_cannot_be_resampled_is_said():
     flat = Trajectory.from_estimator(SPL(2, gamma=0.0).fit(X40))
     with pytest.raises(ValueError, match="needs gamma=0 to be positive"):
         flat.support(method="posterior")
+
+
+def test_a_close_or_refused_root_in_a_resample_does_not_stop_the_others():
+    """The label is inside for some fits and at a tip for others; warnings would be errors here."""
+    data = make_tree(200, 5, noise=0.1, random_state=3)
+    found = Trajectory.from_estimator(DDRTree(3, random_state=0).fit(data.X)).prune()
+    labels = np.random.default_rng(0).random(200) < 0.03
+    with pytest.warns(UserWarning, match="Time starts where True comes first"):
+        close = found.rooted(labels=labels, value=True)
+    result = close.support(data.X, n_resamples=4, random_state=0, progress=False)
+    assert (result.n_resamples_, result.n_failed_) == (4, 0)
+    early = data.pseudotime < 0.15
+    tip = found.rooted(labels=early, value=True, at="tip")
+    result = tip.support(data.X, n_resamples=4, random_state=0, progress=False)
+    assert result.n_resamples_ + result.n_failed_ == 4

@@ -13,6 +13,7 @@ from branchwise.trajectory.summaries import branch_summaries
 from branchwise.trajectory.trends import pseudotimes, tree_trends
 
 pd = pytest.importorskip("pandas")
+pytestmark = pytest.mark.filterwarnings("ignore:Time starts where")  # labels by lot
 
 NODES = np.array([[0.0, 0.0], [4.0, 0.0], [8.0, 3.0], [7.0, -3.0]])
 EDGES = [[0, 1], [1, 2], [1, 3]]

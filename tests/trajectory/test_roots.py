@@ -1,4 +1,4 @@
-"""Roots: what they change, what they leave, and how they are found from labels."""
+"""Roots: what they change and what they leave."""
 
 from itertools import pairwise
 
@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from branchwise.trajectory import Trajectory
-from branchwise.trajectory.summaries import wilson_interval
 
 from .drawn import same_partition, slow_segments, slow_times, trajectory
-from .test_core import forests, graphs, in_general_position
+from .test_core import forests, graphs
 
 seeds = st.integers(0, 2**32 - 1)
 NODES = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0], [3.0, -1.0]])
@@ -173,120 +172,6 @@ def test_a_root_by_name_of_a_sample():
     np.testing.assert_array_equal(found.rooted(sample="c").roots_, [2])
     np.testing.assert_array_equal(found.rooted(sample=["c", "d"]).roots_, [2, 3])
     np.testing.assert_array_equal(found.rooted(sample=np.str_("a")).roots_, [0])
-
-
-def labelled():
-    """A fork with ten samples at each tip; the labels depend on the tip."""
-    points = np.repeat(NODES[[0, 2, 3]], 10, axis=0)
-    return Trajectory(FORK, NODES, points), np.repeat(np.array(["day 9", "day 4", "day 0"]), 10)
-
-
-@pytest.mark.parametrize("at", ["tip", "node"])
-def test_the_root_is_where_the_label_is_frequent(at):
-    found, labels = labelled()
-    for value, node in (("day 9", 0), ("day 4", 2), ("day 0", 3)):
-        assert found.rooted(labels=labels, value=value, at=at).roots_.tolist() == [node]
-
-
-@pytest.mark.parametrize(
-    "convert",
-    [
-        lambda pd, at: pd.Series(at),
-        lambda pd, at: pd.Series(at).map({0: "a", 1: "b", 2: "c"}).astype("category"),
-        lambda pd, at: pd.array(at, dtype="Int64"),
-        lambda pd, at: at.astype(float),
-        lambda pd, at: pd.to_datetime(pd.Series(at), unit="D"),
-        lambda pd, at: at.tolist(),
-        lambda pd, at: at == 2,
-        lambda pd, at: pd.Series(at == 2),
-        lambda pd, at: [(k if k else "first") for k in at.tolist()],
-    ],
-)
-@pytest.mark.parametrize("missing", [False, True])
-def test_labels_of_any_type_some_missing(convert, missing):
-    pandas = pytest.importorskip("pandas")
-    found, _ = labelled()
-    labels = convert(pandas, np.repeat([0, 1, 2], 10))
-    value = list(labels)[-1]
-    if missing:
-        labels = pandas.Series(labels, dtype=object)
-        labels[[0, 11, 21]] = [None, np.nan, pandas.NA]
-    assert found.rooted(labels=labels, value=value).roots_.tolist() == [3]
-    assert found.rooted(labels=list(labels), value=value, at="node").roots_.tolist() == [3]
-
-
-@pytest.mark.parametrize("value", [2, np.int64(2), np.uint8(2), np.float32(2), 2.0])
-def test_a_value_is_a_number_of_any_type(value):
-    found, _ = labelled()
-    labels = np.repeat([0, 1, 2], 10)
-    assert found.rooted(labels=labels, value=value).roots_.tolist() == [3]
-
-
-@given(in_general_position, seeds, st.sampled_from(["tip", "node"]))
-def test_the_richest_place_by_counting(settings, seed, at):
-    found = trajectory(**(settings | {"n_points": 15}))
-    labels = np.random.default_rng(seed).choice(["a", "b", "c"], size=15)
-    labels[0] = "a"
-    placed = found.placement_
-    if at == "node":
-        nearest = [
-            found.edges_[edge][int(position > 0.5)]
-            for edge, position in zip(placed.edge, placed.position, strict=True)
-        ]
-        candidates = range(len(found.nodes_))
-    else:
-        milestone = found.milestones_["node"]
-        # Without roots between tips and forks, branches are those of the graph.
-        table = found.branch_table_.loc[found.branches_]
-        later = found.branch_position_ > 0.5
-        nearest = np.where(later, milestone[table["end"]], milestone[table["start"]])
-        candidates = milestone[found.milestones_["kind"] == "tip"]
-    score = {
-        node: wilson_interval(
-            sum((labels == "a") & (nearest == np.intp(node))),
-            sum(nearest == np.intp(node)),
-            0.95,
-        )[0]
-        for node in candidates
-    }
-    if not any(score.values()):
-        with pytest.raises(ValueError, match="No sample labelled 'a' is next to a tip; pass at="):
-            found.rooted(labels=labels, value="a", at=at)
-        return
-    rooted = found.rooted(labels=labels, value="a", at=at)
-    part = base_parts(found)
-    rich = {part[node] for node in score if score[node] > 0}
-    assert sorted(part[node] for node in rooted.view.chosen_roots) == sorted(rich)
-    for chosen in rooted.view.chosen_roots:
-        equals = {node: score[node] for node in score if part[node] == part[chosen]}
-        assert score[chosen] == max(equals.values())
-        is_there = part[found.edges_[placed.edge, 0]] == part[chosen]
-        rows = np.flatnonzero((labels == "a") & is_there)
-        away = {
-            node: found.rooted(node=int(node)).pseudotime_[rows].mean()
-            for node in equals
-            if score[node] == score[chosen]
-        }
-        assert np.isclose(away[chosen], min(away.values()))
-
-
-def base_parts(found):
-    """The connected part of each node."""
-    G = nx.Graph(found.edges_.tolist())
-    part = np.empty(len(found.nodes_), dtype=int)
-    for k, nodes in enumerate(nx.connected_components(G)):
-        part[list(nodes)] = k
-    return part
-
-
-def test_every_tree_of_a_forest_has_its_root_at_the_label():
-    nodes = np.array([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0], [3.0, 9.0], [0.0, 18.0], [1.0, 18.0]])
-    found = Trajectory([[0, 1], [2, 3], [4, 5]], nodes)
-    day = ["late", "day 0", "late", "day 0", "late", "late"]
-    for at in ("tip", "node"):
-        rooted = found.rooted(labels=day, value="day 0", at=at)
-        assert rooted.roots_.tolist() == [1, 3, 4]
-        np.testing.assert_array_equal(rooted.pseudotime_, [5, 0, 3, 0, 0, 1])
 
 
 def test_the_root_of_another_tree_is_no_end():

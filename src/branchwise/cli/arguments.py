@@ -364,9 +364,10 @@ def add_root_at(parser: Any) -> None:
     """Where a label may be the root."""
     parser.add_argument(
         "--root-at",
-        choices=("tip", "node"),
-        default="tip",
-        help="where to look for a label: at tips, or at all nodes (default: %(default)s)",
+        choices=("auto", "tip", "node"),
+        default="auto",
+        help="where to look for a label: at tips and inner nodes, at tips only, or at all nodes "
+        "alike (default: %(default)s)",
     )
 
 
@@ -479,9 +480,9 @@ examples:
   branchwise fit atlas.zarr -o out --pca 50 --scheduler tcp://10.0.0.1:8786 --checkpoint atlas.fit
 
 The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
-or the tip where a label is most frequent (stage=I; with --root-at node, any node). A name with a
-comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and
-defaults.
+or the place that a label comes first from (stage=I): a tip or, if no tip has it, an inner node. A
+name with a comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their
+Python names and defaults.
 
 With --scheduler the table is read chunk by chunk by the workers of Dask, which need the same path
 to it; drtree and spl are then fitted to landmarks. What needs all rows in one place (--impute,

@@ -144,7 +144,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def parse_root(
-    text: str | None, at: str = "tip", columns: Collection[str] = ()
+    text: str | None, at: str = "auto", columns: Collection[str] = ()
 ) -> dict[str, Any] | None:
     """A root as `branchwise.pipeline.fit_pipeline` takes it.
 
@@ -154,7 +154,7 @@ def parse_root(
     --------
     >>> from branchwise.cli.request import parse_root
     >>> parse_root("T1"), parse_root("node=12"), parse_root("stage=I")
-    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'tip'})
+    ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'auto'})
     """
     if text is None:
         return None

@@ -372,7 +372,10 @@ def repeated(
             there = [_found(trajectory, landmark) for landmark in given["near"]]
             trajectory = trajectory._with(replace(trajectory.view, roots=tuple(there), end=None))
         else:
-            trajectory = trajectory.rooted(**given)
+            with warnings.catch_warnings():
+                # Of a close choice the given trajectory has told; here it shows in the spread.
+                warnings.simplefilter("ignore", UserWarning)
+                trajectory = trajectory.rooted(**given)
     base = trajectory.view.base
     has_root = base.parts[_nodes(trajectory, trajectory.view.roots)]
     there = [_found(trajectory, landmark) for landmark in roots]

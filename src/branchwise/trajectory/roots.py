@@ -6,18 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._messages import listed
-from .._typing import Bools, Floats, Ints
+from .._typing import Floats
 from ..graph.placement import Segments, distances_from, on_segments, to_points
 from .checks import check_order, sample_rows
 from .geometry import Geometry
-from .summaries import wilson_interval
+from .starts import plain, starts_at_label
 from .view import Root, View
-
-# Richness of a label: the lower end of Wilson's interval of this level for its share.
-LEVEL = 0.95
-
-# Of samples with a label, and of candidates equally rich in it, so many are compared.
-MOST_COMPARED = 200
 
 # A method of Trajectory and what it was given, nodes as landmarks. All steps, the first of which
 # made the trajectory, are what the bootstrap repeats with other fits.
@@ -33,7 +27,7 @@ def rerooted(
     sample: Any = None,
     labels: Any = None,
     value: Any = None,
-    at: str = "tip",
+    at: str = "auto",
     end: Any = None,
 ) -> tuple[View, dict[str, Any]]:
     """The view with another root, and how to find that root again on other graphs.
@@ -49,8 +43,8 @@ def rerooted(
             "labels and value go together; pass a label for each sample as labels=…, and the "
             "label to start at as value=…."
         )
-    if at not in {"tip", "node"}:
-        raise ValueError(f"at={at!r} must be 'tip' or 'node'.")
+    if at not in {"auto", "tip", "node"}:
+        raise ValueError(f"at={at!r} must be 'auto', 'tip' or 'node'.")
     roots: list[Root] = []
     asked: dict[str, Any] = {}
     if node is not None:
@@ -65,7 +59,7 @@ def rerooted(
         asked = {"sample": rows}
     elif labels is not None:
         check_order(labels, names, "labels")
-        roots = [Root("node", k) for k in richest_nodes(view, labels, value, at)]
+        roots = [Root("node", k) for k in starts_at_label(view, labels, value, at)]
         asked = {"labels": labels, "value": value, "at": at}
     new = replace(view, roots=tuple(roots), end=None)
     return new if end is None else with_end(new, end), asked
@@ -129,93 +123,6 @@ def node_numbers(nodes: Any, named: dict[int, str], n_nodes: int, parameter: str
 def is_number(node: Any) -> bool:
     """Whether this may be the number of a node."""
     return isinstance(node, int | np.integer) and not isinstance(node, bool)
-
-
-def plain(value: Any) -> Any:
-    """A NumPy scalar as Python writes it."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def richest_nodes(view: View, labels: Any, value: Any, at: str) -> list[int]:
-    """The tip or node that is richest in a label, of each connected part that has the label."""
-    base, found = view.base, view.base_segments
-    if at == "node":
-        candidates = np.arange(len(base.nodes))
-        groups = np.asarray(base.edges[base.edge, (base.position > 0.5).astype(int)], dtype=np.intp)
-    else:
-        placed = on_segments(base.placement, found)
-        nearest = placed.edges[placed.edge, (placed.position > 0.5).astype(int)]
-        tips = [node for node, name in view.milestone_names.items() if name[0] == "T"]
-        candidates = np.array(tips, int)
-        number = np.full(len(base.nodes), -1)
-        number[candidates] = np.arange(len(candidates))
-        groups = number[found.milestones[nearest]]
-    scores, has_it = richness(labels, value, at, groups, len(candidates))
-    part_of_row = base.parts[base.edges[base.edge, 0]]
-    chosen = []
-    for part in np.unique(base.parts[candidates[scores > 0]]):
-        within = np.where(base.parts[candidates] == part, scores, -1.0)
-        best = thinned(candidates[within == within.max()])
-        if len(best) > 1:
-            rows = thinned(np.flatnonzero(has_it & (part_of_row == part)))
-            graph = base.placement
-            mean = [to_points(graph, distances_from(graph, [k])[0])[rows].mean() for k in best]
-            best = best[[int(np.argmin(mean))]]
-        chosen.append(int(best[0]))
-    return chosen
-
-
-def thinned(values: Ints) -> Ints:
-    """At most so many of them, evenly."""
-    return values[:: -(-len(values) // MOST_COMPARED)]
-
-
-def richness(labels: Any, value: Any, at: str, groups: Ints, n_groups: int) -> tuple[Floats, Bools]:
-    """How rich each group is in a label, and which samples have it.
-
-    Share and size are weighed by the lower end of Wilson's interval for the share: nine of ten
-    beat one of one.
-
-    Parameters
-    ----------
-    labels : sequence of length n_samples
-    value : label to look for
-    at : what a group is called in a message
-    groups : array of shape (n_samples,)
-        The group that each sample counts for; −1 for none.
-    n_groups : int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.trajectory.roots import richness
-    >>> day = ["day 0"] * 9 + ["day 3"] + ["day 0"] + ["day 3"] * 4
-    >>> richness(day, "day 0", "tip", np.repeat([0, 1, 2], [10, 1, 4]), 3)[0].round(3)
-    array([0.596, 0.207, 0.   ])
-    """
-    # As objects, so that numbers among strings stay numbers, and missing labels what they are.
-    given = np.asarray(labels, dtype=object)
-    if given.shape != groups.shape:
-        raise ValueError(
-            f"labels has shape {given.shape}, but there are {len(groups)} samples; give one label "
-            "for each."
-        )
-    # What compares to neither true nor false is missing (pandas.NA).
-    is_same = [label == value for label in given.tolist()]
-    has_it = np.array([isinstance(same, bool | np.bool_) and same for same in is_same], dtype=bool)
-    if not has_it.any():
-        present = dict.fromkeys(repr(plain(label)) for label in given.tolist())
-        raise ValueError(
-            f"value={plain(value)!r} is none of the labels; they are {listed(present)}."
-        )
-    counted = groups >= 0
-    size = np.bincount(groups[counted], minlength=n_groups)
-    rich = np.bincount(groups[counted & has_it], minlength=n_groups)
-    if not rich.any():
-        raise ValueError(
-            f"No sample labelled {value!r} is next to a {at}; pass at='node' to look at all nodes."
-        )
-    return wilson_interval(rich, size, LEVEL)[0], has_it
 
 
 class Landmark(NamedTuple):

@@ -1,5 +1,6 @@
 """How far branches and pseudotime are to be believed."""
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -123,7 +124,9 @@ def bootstrap(
         structure=entry.get(UNS.structure),
         names=np.asarray(adata.obs_names, dtype=object),
     )
-    trajectory = follow(adata, trajectory, steps_of(entry))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # `pseudotime` has told of a close root
+        trajectory = follow(adata, trajectory, steps_of(entry))
     if not is_close(trajectory.pseudotime_, trajectory_of(adata, key).pseudotime_):
         raise ValueError(
             f"The root or the branches of {key!r} would be others now, as the labels that the root "

@@ -34,7 +34,7 @@ def pseudotime(
     *,
     root: Any = None,
     key: str | None = None,
-    at: str = "tip",
+    at: str = "auto",
     end: Any = None,
     copy: bool = False,
 ) -> "AnnData | None":
@@ -51,14 +51,15 @@ def pseudotime(
 
         - the name of a milestone, as "T2" or "F1" (see `branches`), or the number of a node;
         - the name of a cell: its place on the graph;
-        - ``{"cell_type": "HSC"}`` or ``("cell_type", "HSC")``: where cells with this value in a
-          column of ``obs`` are the most (`branchwise.trajectory.Trajectory.rooted`);
+        - ``{"cell_type": "HSC"}`` or ``("cell_type", "HSC")``: the place that cells with this value
+          in a column of ``obs`` come first from (`branchwise.trajectory.Trajectory.rooted`);
         - a list of milestones or of nodes, for instance one for each tree of a forest.
 
         None: one end of the longest path, T1, which says nothing of the direction.
     {key}
-    at : {"tip", "node"}, default="tip"
-        Whether cells of a type are looked for at tips only, or at all nodes.
+    at : {"auto", "tip", "node"}, default="auto"
+        Whether cells of a type are looked for at tips and inner nodes, at tips only, or at all
+        nodes alike.
     end : str, int or None, default=None
         A milestone or node at which the way ends, to tell how far along it the cells are.
     {copy}
