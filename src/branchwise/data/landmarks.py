@@ -32,7 +32,9 @@ class Entries(NamedTuple):
     row: Matrix
 
 
-def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tuple[Matrix, Ints]:
+def choose_landmarks(
+    X: Any, n_landmarks: int, random_state: Any = None, *, cover: bool = True
+) -> tuple[Matrix, Ints]:
     """Choose rows of X that stand for all, in four passes over it.
 
     Half of the landmarks follow the density: every row is as likely as any other. The other half
@@ -58,6 +60,8 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
     n_landmarks : int
         How many rows to choose. If there are fewer distinct rows, all of these are chosen.
     random_state : int, RandomState or None, default=None
+    cover : bool, default=True
+        False: all landmarks follow the density, in two passes.
 
     Returns
     -------
@@ -88,7 +92,9 @@ def choose_landmarks(X: Any, n_landmarks: int, random_state: Any = None) -> tupl
     check_n_rows(X, n_rows)
     shift, size = shift_and_range(low, high)
     chosen: Entries | None = None
-    for salt, n_rows in zip(salts, rounds(n_landmarks), strict=True):
+    for salt, n_rows in zip(
+        salts, rounds(n_landmarks) if cover else (n_landmarks, 0, 0), strict=True
+    ):
         if n_rows == 0:
             break
         found = over(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -44,7 +44,7 @@ from ..data.kernels import (
     kernel_matrix,
     kernel_rows,
 )
-from ..data.row_order import row_keys
+from ..data.row_order import canonical_order, row_keys
 from ..graph import adjacency
 from ..linalg import column_signs, complete_basis
 from ..solvers.convergence import Callback
@@ -368,6 +368,44 @@ class StructureLearner(
         X = check_samples(self, X, reset=False)
         with threadpool_limits(limits=1):
             return self._projected(X)
+
+    def starting_axes(self, X: Any) -> tuple[Floats, Floats]:
+        """The mean and the principal axes of samples, in which a fit to them starts.
+
+        Starting centres (``init`` of `DDRTree`) are given along these axes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean : array of shape (n_features,)
+        axes : array of shape (n_axes, n_features)
+            As many as ``n_components``, or fewer if the samples span no more.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> X = load_iris().data
+        >>> mean, axes = DDRTree(n_components=2).starting_axes(X)
+        >>> centers = ((X - mean) @ axes.T)[::15]
+        >>> DDRTree(n_components=2, init=centers).fit(X).centers_.shape
+        (10, 2)
+        """
+        model = clone(self)
+        if is_dask(X):
+            from ..solvers.ddrtree_dask import ChunkedRows
+
+            Y: Any = ChunkedRows(checked_chunks(model, X, reset=True))
+        else:
+            X = model._training_data(model._validated(X))
+            n_jobs = effective_n_jobs(self.n_jobs)
+            Y = CentredRows(X, canonical_order(X, n_jobs), n_jobs)
+        with threadpool_limits(limits=1):
+            _, W = model._principal_axes(Y)
+            return Y.mean, Y.lift(W).T
 
     def _projected(self, X: Matrix) -> Floats:
         """Coordinates of samples that have been checked."""

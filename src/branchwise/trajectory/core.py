@@ -252,6 +252,12 @@ class Trajectory(FeaturesMixin, ExportMixin):
         new._set(view, self.names_, self.estimator_, (*self._steps, *steps))
         return new
 
+    def with_steps(self, steps: Steps) -> Self:
+        """The same trajectory, made in another way as far as the bootstrap is concerned."""
+        new = type(self).__new__(type(self))
+        new._set(self.view, self.names_, self.estimator_, steps)
+        return new
+
     # Attributes that are computed when they are asked for
 
     @property

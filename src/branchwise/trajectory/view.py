@@ -123,6 +123,17 @@ class View:
         """Nodes where time starts because that was asked for."""
         return self._rooted.nodes
 
+    @property
+    def inserted(self) -> list[tuple[int, float]]:
+        """Edge and position of the nodes at roots between nodes, in order."""
+        return self._rooted.inserted
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """From the place of each sample on ``base`` to the sample."""
+        a, b = self.base.nodes[self.base.edges[self.base.edge]].transpose(1, 0, 2)
+        return self.points - (a + self.base.position[:, np.newaxis] * (b - a))
+
     @cached_property
     def placement(self) -> Placement:
         """The samples on the graph, without the space."""
