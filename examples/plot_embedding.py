@@ -20,7 +20,7 @@ def main(picture: str) -> None:
     """Fit and draw."""
     data = make_tree(400, 10, topology="binary", noise=0.05, random_state=0)
     time = data.pseudotime
-    path = learn_trajectory(data.X, n_components=3, random_state=0)
+    path = learn_trajectory(data.X, n_components=3, support=0)
     skeleton = SPL(gamma=30.0).fit(data.X)
 
     # Parts of a figure have layouts of their own: no legend takes room from other pictures.

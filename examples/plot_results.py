@@ -24,7 +24,7 @@ def main(picture: str) -> None:
     # The labels of real cells would come from the day on which they were taken.
     part = cells.pseudotime / cells.pseudotime.max()
     day = np.array(["day 0", "day 2", "day 4", "day 8"])[np.digitize(part, [0.2, 0.45, 0.7])]
-    path = learn_trajectory(X, random_state=0).rooted(labels=day, value="day 0")
+    path = learn_trajectory(X, support=0).rooted(labels=day, value="day 0")
 
     figure = plt.figure(figsize=(13, 9), layout="constrained")
     first, second, third, fourth = (part.subplots() for part in figure.subfigures(2, 2).ravel())

@@ -29,7 +29,7 @@ def main(picture: str) -> None:
     X = normalised(np.asarray(cells.X, dtype=float))
     # The labels of real cells would come from the day on which they were taken.
     day = np.where(cells.pseudotime < 0.15 * cells.pseudotime.max(), "day 0", "later")
-    path = learn_trajectory(X, random_state=0).rooted(labels=day, value="day 0")
+    path = learn_trajectory(X, support=0).rooted(labels=day, value="day 0")
     print(path.branch_table_[["start", "end", "length", "n_samples"]].round(2).to_string())
 
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")

@@ -1,6 +1,7 @@
 """Learn a low-dimensional embedding together with the graph that the data lie on.
 
-Three estimators with the scikit-learn interface:
+`learn_trajectory` leads from a table of samples to a tree with its branches, the order of the
+samples, and how sure all of this is. Three estimators with the scikit-learn interface:
 
 - `DDRTree`: a tree of soft cluster centres, for noisy samples of a branching process;
 - `DRTree`: a tree with one node per sample;
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .estimators import SPL, DDRTree, DRTree
     from .model_selection import held_out_log_likelihood, select
     from .persistence import load
+    from .pipeline import learn_trajectory
     from .preprocessing import Preparation
     from .scverse import pl as pl
     from .scverse import tl as tl
@@ -38,6 +40,7 @@ __all__ = [
     "__version__",
     "datasets",
     "held_out_log_likelihood",
+    "learn_trajectory",
     "load",
     "metrics",
     "preprocessing",
@@ -53,6 +56,7 @@ HOMES = {
     "DRTree": "estimators",
     "Preparation": "preprocessing",
     "held_out_log_likelihood": "model_selection",
+    "learn_trajectory": "pipeline",
     "load": "persistence",
     "select": "model_selection",
 }

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,8 @@ from ._compat import import_pandas
 from ._memory import fits
 from ._messages import listed
 from ._typing import Bools, Floats, Matrix
-from .data.checks import check_count, check_samples
 from .data.dask import (
     as_chunks,
-    check_not_dask,
     chunk_starts,
     current_client,
     has_sparse_blocks,
@@ -36,12 +35,14 @@ from .data.table import (
     named_columns,
     rows_of_table,
 )
-from .estimators import DDRTree
-from .model_selection import automatic_sigma
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
 from .trajectory.core import Trajectory
+from .trajectory.evidence import LEVEL
+from .trajectory.learning import learn
 
+# Resamples without being asked: enough to see that they disagree.
+N_RESAMPLES = 20
 # Prepared rows are kept by the workers if they have so many times the memory.
 HELD = 4
 
@@ -487,74 +488,92 @@ def n_threads() -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-# Found on simulated trees other than those of benchmarks/trajectories.py.
-N_COMPONENTS = 20
-GAMMA = 0.01
-TREE_WEIGHT = 0.005
-SIGMAS = 6.0
-
-
 def learn_trajectory(
     X: Any,
     *,
-    n_components: int | float = N_COMPONENTS,
+    n_components: Any = "auto",
+    level: float = LEVEL,
+    support: int = N_RESAMPLES,
     names: Any = None,
-    random_state: Any = None,
+    random_state: Any = 0,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Trajectory:
-    """Learn a tree from noisy samples, prune it, and place the samples on it.
+    """Learn a tree from noisy samples, with the branches that there is evidence of.
 
-    The setting is a `DDRTree` that draws samples hardly at all (γ = 0.01, near SimplePPT) in as
-    many principal components as a tree with many branches needs (20), a tree of weight
-    λ = 0.005·γ·n_samples, and assignments six times as wide as its automatic σ, wide enough for
-    neighbouring centres to share samples. What it leaves in twigs and in double forks shorter than
-    twice the noise is removed (`Trajectory.prune`).
-
-    The setting was found on simulated trees in 50 dimensions with equal noise in all of them
-    (`branchwise.datasets.make_tree`, other seeds than those of the benchmark). Where noise is less
-    even, as in counts of few genes, look at `Trajectory.support` before believing a branch.
+    This is the default of the whole package: `branchwise fit` and `branchwise.tl.trajectory` do the
+    same. A `DDRTree` of samples that were averaged with their neighbours proposes a tree; twigs go,
+    the shortest first, that samples do not leave a gap beside; and what is left is fitted to the
+    samples again, with a weak pull, so that they lie along it (`branchwise.trajectory.learning`
+    has the steps, `branchwise.trajectory.evidence` the test). No chance is in it, and the result
+    depends neither on the order of the rows nor on their unit. Where the samples have no branches,
+    as in a cloud or a plane, it is a single path, and `Trajectory.summary` says what explains them
+    as well.
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
+    X : array-like, sparse matrix or Dask array of shape (n_samples, n_features)
         Standardise columns that are measured in different units; take logarithms of counts.
-    n_components : int or float, default=20
-        Number of principal components, fewer if the data have fewer dimensions; or the part of
-        the variance that they have to keep. A tree with many branches needs many. Of real data
-        with few samples take those before the variance of components levels off: the rest are
-        noise that the tree follows.
+        Of more than 3,000 samples so many tell the shape and the evidence; the course is
+        fitted to all.
+    n_components : int, float or "auto", default="auto"
+        Number of components, or the part of the variance that they have to keep. "auto" is 10, or
+        fewer if the data have fewer dimensions.
+    level : float, default=0.05
+        A twig stays if a gap as empty as the one beside it has at most this probability where
+        nothing forks.
+    support : int, default=20
+        Resamples to learn again from, for ``support_``; 0 for none. Not for Dask arrays.
     names : sequence of length n_samples or None, default=None
         Names of the samples; None: the index of a DataFrame.
-    random_state : int, RandomState or None, default=None
-        Seeds k-means, from which the centres start.
+    random_state : int, RandomState or None, default=0
+        Seeds the resamples, and nothing else.
     n_jobs : int or None, default=None
-        Number of threads; the result does not depend on it.
+        Number of threads of a fit, or of resamples that are made at the same time; the result does
+        not depend on it.
     verbose : int, default=0
         Show the progress of the fit when positive.
 
     Returns
     -------
     trajectory : Trajectory
-        The fitted `DDRTree` is its ``estimator_``; `Trajectory.place` places new samples.
+        With ``evidence_``, ``support_``, and ``p`` and ``support`` in ``branch_table_``. The
+        fitted `DDRTree` is its ``estimator_``; `Trajectory.place` places new samples.
 
     Examples
     --------
+    >>> from branchwise import learn_trajectory
     >>> from branchwise.datasets import make_tree
-    >>> from branchwise.trajectory import learn_trajectory
-    >>> data = make_tree(500, 30, topology="bifurcation", noise=0.1, random_state=0)  # simulated
-    >>> found = learn_trajectory(data.X, random_state=0)
+    >>> data = make_tree(500, 30, topology="bifurcation", random_state=0)  # simulated
+    >>> found = learn_trajectory(data.X, support=3)
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
+    >>> print(found.summary())
+    3 branches, 3 tips and 1 fork (p < 0.001 for gaps as empty as these where nothing forks).
+    A tree explains the samples better than a curve, the next best: by ...
+    Of 3 resamples, 3 have 3 tips.
+    The fork was found again: F1 in 3 of 3 resamples.
     """
-    check_not_dask(X)
-    if not isinstance(n_components, float):
-        check_count(n_components, "n_components")
-    model = DDRTree(gamma=GAMMA, random_state=random_state, n_jobs=n_jobs, verbose=verbose)
-    shape = check_samples(model, X, ensure_min_samples=2).shape
-    # A part of the variance is below one, and stays; a float that is none, DDRTree complains of.
-    model.set_params(n_components=min(n_components, *shape), lam=TREE_WEIGHT * GAMMA * shape[0])
-    model.set_params(sigma=SIGMAS * automatic_sigma(model, X))
-    names = getattr(X, "index", None) if names is None else names
-    model.fit(X)
-    return Trajectory.from_estimator(model, names=names, n_jobs=n_jobs).prune()
+    check_resamples(support, X)
+    path = learn(
+        X, n_components=n_components, level=level, names=names, n_jobs=n_jobs, verbose=verbose
+    )
+    return resampled(path, X, support, random_state=random_state, n_jobs=n_jobs, show=verbose > 0)
+
+
+def resampled(
+    path: Trajectory, X: Any, n_resamples: int, *, show: bool = False, **options: Any
+) -> Trajectory:
+    """The trajectory with the support of its branches, if resamples are wanted."""
+    if not n_resamples or is_dask(X):
+        return path
+    found = path.support(X, n_resamples=n_resamples, progress=show, **options)
+    return path.with_support(found)
+
+
+def check_resamples(support: Any, X: Any) -> None:
+    """None, or two and more; and none of a table that stays in its file."""
+    if isinstance(support, bool) or not isinstance(support, Integral) or support < 0:
+        raise ValueError(f"support={support!r} must be a number of resamples, or 0 for none.")
+    if support == 1:
+        raise ValueError("support=1 must be at least 2, or 0 for none; 20 is usual.")

@@ -198,7 +198,7 @@ def test_estimators_print_nothing(estimator, frame):
 
 @pytest.mark.usefixtures("silence")
 def test_trajectories_print_nothing(frame):
-    found = learn_trajectory(frame, random_state=0)
+    found = learn_trajectory(frame, support=0)
     found.rooted(sample="patient 3").prune()
     found.place(frame)
     found.support(frame, n_resamples=2, random_state=0)

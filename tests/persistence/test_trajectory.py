@@ -18,7 +18,7 @@ def saved(path, file):
 
 @pytest.fixture(scope="module")
 def found():
-    return learn_trajectory(DATA.X, random_state=0)
+    return learn_trajectory(DATA.X, support=0)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_wedges_have_the_angles_of_their_shares():
 
 def test_sizes_and_support_are_written():
     data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-    path = learn_trajectory(data.X, random_state=0)
+    path = learn_trajectory(data.X, support=0)
     support = path.support(data.X, n_resamples=2, random_state=0, progress=False)
     table = support.branches_
     written = [text.get_text() for text in plot_branch_graph(path, support=support).texts]

@@ -36,7 +36,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def path(data):
-    return learn_trajectory(data.X, random_state=0)
+    return learn_trajectory(data.X, support=0)
 
 
 def page(result, **options):

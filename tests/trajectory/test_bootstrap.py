@@ -22,7 +22,7 @@ pd = pytest.importorskip("pandas")
 def fork():
     """A simulated fork that noise does not blur, its learned tree, and the tree's support."""
     data = make_tree(800, 8, topology="bifurcation", lengths=1.0, noise=0.04, random_state=0)
-    found = learn_trajectory(data.X, random_state=0)
+    found = learn_trajectory(data.X, support=0)
     return data, found, found.support(data.X, n_resamples=12, random_state=0, progress=False)
 
 
@@ -55,7 +55,7 @@ def test_the_table_of_samples_is_about_their_times(fork):
 def test_times_vary_by_about_the_noise_and_more_with_more_of_it(fork):
     spreads = [fork[2].pseudotime_["std"].median()]
     data = make_tree(800, 8, topology="bifurcation", lengths=1.0, noise=0.12, random_state=0)
-    found = learn_trajectory(data.X, random_state=0)
+    found = learn_trajectory(data.X, support=0)
     result = found.support(data.X, n_resamples=6, random_state=0, progress=False)
     spreads.append(result.pseudotime_["std"].median())
     assert 0.25 * 0.04 < spreads[0] < 3 * 0.04
@@ -74,7 +74,7 @@ def test_twigs_of_pure_noise_are_not_found_again():
 
 def test_a_twig_of_a_line_has_less_support_than_the_line():
     data = make_tree(500, 6, topology="linear", lengths=3.0, noise=0.05, random_state=1)
-    line = learn_trajectory(data.X, random_state=0)
+    line = learn_trajectory(data.X, support=0)
     assert line.branch_table_.index.tolist() == ["T1-T2"]
     whole = line.support(data.X, n_resamples=10, random_state=0, progress=False)
     twigs = Trajectory.from_estimator(line.estimator_)

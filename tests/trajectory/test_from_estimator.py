@@ -242,27 +242,27 @@ def test_the_preset_takes_any_table_and_honours_seeds():
     data = make_tree(150, 8, topology="bifurcation", noise=0.1, random_state=0).X  # simulated
     names = [f"cell {k}" for k in range(150)]
     table = pandas.DataFrame(data, index=names, columns=[f"gene {k}" for k in range(8)])
-    found = learn_trajectory(data, random_state=0)
+    found = learn_trajectory(data, support=0)
     for same in (
-        learn_trajectory(data, random_state=0),
-        learn_trajectory(data.tolist(), random_state=0),
-        learn_trajectory(table, random_state=0),
+        learn_trajectory(data, support=0),
+        learn_trajectory(data.tolist(), support=0),
+        learn_trajectory(table, support=0),
         learn_trajectory(data, random_state=0, n_jobs=2),
         learn_trajectory(data, random_state=np.random.RandomState(0)),
-        learn_trajectory(data, n_components=8, random_state=0),
+        learn_trajectory(data, n_components=8, support=0),
     ):
         np.testing.assert_array_equal(same.pseudotime_, found.pseudotime_)
         np.testing.assert_array_equal(same.branches_, found.branches_)
-    assert learn_trajectory(table, random_state=0).samples_.index.tolist() == names
-    given = learn_trajectory(table, names=range(150, 300), random_state=0)
+    assert learn_trajectory(table, support=0).samples_.index.tolist() == names
+    given = learn_trajectory(table, names=range(150, 300), support=0)
     assert given.samples_.index.tolist() == list(range(150, 300))
-    thin = learn_trajectory(sparse.csr_array(data), random_state=0)
+    thin = learn_trajectory(sparse.csr_array(data), support=0)
     np.testing.assert_allclose(thin.pseudotime_, found.pseudotime_, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(2, 5), (3, 5), (4, 1), (30, 1)])
 def test_the_preset_takes_few_samples_and_few_features(shape):
     data = np.random.default_rng(0).normal(size=shape)
-    found = learn_trajectory(data, random_state=0)
+    found = learn_trajectory(data, support=0)
     assert found.nodes_.shape[1] == min(shape)
     np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)

@@ -78,7 +78,7 @@ def plot_branch_graph(
     >>> from branchwise.plotting import plot_branch_graph
     >>> from branchwise.trajectory import learn_trajectory
     >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-    >>> path = learn_trajectory(data.X, random_state=0)
+    >>> path = learn_trajectory(data.X, support=0)
     >>> ax = plot_branch_graph(path, labels=data.pseudotime > 0.5, label_name="late")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['False (...)', 'True (...)']

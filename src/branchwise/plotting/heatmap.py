@@ -70,7 +70,7 @@ def plot_heatmap(
     >>> from branchwise.plotting import plot_heatmap
     >>> from branchwise.trajectory import learn_trajectory
     >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-    >>> path = learn_trajectory(data.X, random_state=0)
+    >>> path = learn_trajectory(data.X, support=0)
     >>> ax = plot_heatmap(path, data.X, [f"gene {k}" for k in range(10)], to="T3")
     >>> len(ax.get_yticklabels()), ax.get_xlabel()
     (10, 'pseudotime')

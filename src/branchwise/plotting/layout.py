@@ -60,7 +60,7 @@ def plot_layout(
     >>> from branchwise.plotting import plot_layout
     >>> from branchwise.trajectory import learn_trajectory
     >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-    >>> ax = plot_layout(learn_trajectory(data.X, random_state=0))
+    >>> ax = plot_layout(learn_trajectory(data.X, support=0))
     >>> [text.get_text() for text in ax.texts]
     ['T1\nroot', 'T2', 'T3', 'F1']
     >>> matplotlib.pyplot.close(ax.figure)

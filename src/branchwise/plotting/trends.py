@@ -79,7 +79,7 @@ def plot_trends(
     >>> from branchwise.plotting import plot_trends
     >>> from branchwise.trajectory import learn_trajectory
     >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-    >>> path = learn_trajectory(data.X, random_state=0)
+    >>> path = learn_trajectory(data.X, support=0)
     >>> names = [f"gene {k}" for k in range(10)]
     >>> ax = plot_trends(path, data.X, names, features="gene 3")
     >>> ax.get_ylabel(), ax.get_xlabel()

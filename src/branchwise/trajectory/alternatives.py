@@ -31,6 +31,8 @@ NONE = np.empty((0, 2), dtype=np.intp)
 N_STEPS = 5
 # So many standard errors are a difference.
 SURE = 2.0
+# A smaller difference is none, however sure.
+NO_DIFFERENCE = 0.01
 
 
 class Graph(NamedTuple):
@@ -176,7 +178,7 @@ def log_likelihood(known: Floats, new: Floats, nodes: Floats) -> Floats:
     >>> log_likelihood(known, np.zeros((1, 1)), np.zeros((1, 1))).round(3), norm.logpdf(0).round(3)
     (array([-0.919]), np.float64(-0.919))
     """
-    n, d = known.shape
+    n = len(known)
     weights = np.full(len(nodes), 1 / len(nodes))
     nearest = np.argmin(((known[:, np.newaxis] - nodes) ** 2).sum(axis=2), axis=1)
     covariance = regular((known - nodes[nearest]).T @ (known - nodes[nearest]) / n)
@@ -224,10 +226,12 @@ def evidence_sentence(table: "DataFrame", n_forks: int) -> str:
     others = table.drop(index=list({"tree", own} - ({"curve"} if own == "tree" else set())))
     other = others["log_likelihood"].idxmax()
     difference, error = others.loc[other, ["difference", "std_error"]]
-    by = f"by {abs(difference):.2f} ± {error:.2f} in log-likelihood per sample left out"
+    size = f"{abs(difference):.2f} ± {error:.2f} in log-likelihood per sample left out"
     nothing = "" if n_forks else "There is no evidence of a fork. "
-    if difference > SURE * error:
-        return f"{nothing}A {own} explains the samples better than a {other}, the next best: {by}."
-    if difference < -SURE * error:
-        return f"{nothing}A {other} explains the samples better than a {own}: {by}."
-    return f"{nothing}A {other} explains the samples as well as a {own} does: {by}."
+    if abs(difference) <= max(SURE * error, NO_DIFFERENCE):
+        same = f"A {other} explains the samples as well as a {own} does"
+        return f"{nothing}{same}: the difference is {size}."
+    if difference > 0:
+        best = f"A {own} explains the samples better than a {other}, the next best"
+        return f"{nothing}{best}: by {size}."
+    return f"{nothing}A {other} explains the samples better than a {own}: by {size}."

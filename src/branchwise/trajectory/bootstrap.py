@@ -28,6 +28,7 @@ from .checks import check_order
 from .compare import Comparison, Outline, compare_outlines, outline, parts_at_forks
 from .core import Trajectory
 from .geometry import data_scale
+from .learning import learn
 from .pruning import least_length
 from .roots import Landmark, Step, Steps, found_again, landmarks
 from .trends import check_level
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 METHODS = ("auto", "bootstrap", "posterior")
+# A resample of the default way has no more rows: it takes seconds, however many there are.
+MOST_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +142,8 @@ def support(
     that was chosen by labels is chosen again, and one that is a sample stays. One that is a
     tip or fork, by name or by default, has no name in another tree: it is the end nearer to the
     root's nearest sample of the branch that this sample is on, if that is a tip or fork as the root
-    is, and otherwise the place of the sample.
+    is, and otherwise the place of the sample. A trajectory of `learn_trajectory` is learned again
+    in the same way, from at most 2,000 rows.
 
     Posterior, for SPL: nothing is fitted. Embeddings are drawn from the posterior
     (`SPL.sample_posterior`), and the samples placed where they tell on the graph as it is. A twig
@@ -206,7 +210,7 @@ def support(
     >>> from branchwise.trajectory import learn_trajectory
     >>> from branchwise.trajectory.bootstrap import support
     >>> data = make_tree(600, 10, noise=0.05, random_state=0)  # simulated
-    >>> found = learn_trajectory(data.X, random_state=0)
+    >>> found = learn_trajectory(data.X, support=0)
     >>> result = support(found, data.X, n_resamples=5, random_state=0)
     >>> result.branches_.support.to_dict()
     {'T1-F1': 1.0, 'F1-T2': 1.0, 'F1-T3': 1.0}
@@ -321,12 +325,19 @@ def bootstrapped(
     """A fit to the different ones of rows drawn with replacement, all samples on its graph."""
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = np.unique(rng.integers(n_samples, size=n_samples))
+    (made, options), *later = steps
+    if made == "learn":
+        if len(rows) > MOST_ROWS:
+            rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
+        model = learn(rows_of(model, X, rows), **options).estimator_
+        points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples))))
+        fitted = Trajectory.from_estimator(model, points=points)
+        return repeated(fitted, later, rows, roots), len(rows) / n_samples, bool(model.converged_)
     seed = int(rng.integers(2**31 - 1))
     model = clone(model).set_params(random_state=seed)
     weigh_tree(model, len(rows) / n_samples)
     model.fit(rows_of(model, X, rows))
     points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples), rows)))
-    (_, options), *later = steps
     fitted = Trajectory.from_estimator(model, points=points, **options)
     part = len(rows) / n_samples
     return repeated(fitted, later, rows, roots), part, bool(model.converged_)
@@ -498,7 +509,7 @@ def check_model(trajectory: Trajectory) -> Any:
             "make it without points=…, of the samples of the fit."
         )
     # One from a file, also if it was pruned or rooted since.
-    if [call for call, _ in trajectory._steps[:1]] != ["from_estimator"]:
+    if not {call for call, _ in trajectory._steps[:1]} & {"from_estimator", "learn"}:
         raise ValueError(
             "A trajectory from a file does not remember how it was pruned and rooted; call support "
             "before it is saved."
@@ -524,6 +535,8 @@ def check_method(method: Any, model: Any, steps: Steps) -> str:
                 "posterior mean is zero without; choose 'bootstrap'."
             )
         return "posterior"
+    if steps[0][0] == "learn":
+        return "bootstrap"
     for structure in (getattr(model, "structure", None), steps[0][1]["structure"]):
         is_fixed = structure is not None and isinstance(as_structure(structure), FixedGraph)
         if is_fixed and getattr(model, "init", None) is None:

@@ -11,6 +11,7 @@ from .._typing import Floats
 from ..data.checks import check_pairs
 from ..graph.placement import distances_between
 from ..model_selection import check_learner
+from .alternatives import evidence_table
 from .branches import lineages
 from .checks import (
     check_geometry,
@@ -20,11 +21,13 @@ from .checks import (
     check_sigma,
     sample_rows,
 )
+from .evidence import branch_p
 from .export import ExportMixin
 from .features import FeaturesMixin
 from .geometry import graph_of_model
 from .pruning import merged, noise, pruned
 from .roots import Step, Steps, progress, rerooted
+from .sentences import findings, found_again
 from .tables import (
     branch_table,
     html_table,
@@ -101,7 +104,10 @@ class Trajectory(FeaturesMixin, ExportMixin):
         others follow by the length of what would be lost with them. The names of tips and forks do
         not depend on the root, and pruning short twigs leaves the others' names as they were.
     branch_table_ : DataFrame
-        Start, end, length, times, parent and number of samples of each branch, and ``occupied``,
+        Start, end, length, times, parent and number of samples of each branch; ``p``, the
+        probability of a gap beside it as empty as its own if there were no fork
+        (`branchwise.trajectory.evidence`; NaN without a fork); ``support``, the part of resamples
+        in which it was found again, if there was a bootstrap; and ``occupied``,
         the part of its length that has samples.
     occupied_ : float
         The part of the length of all branches that has samples, from 0 to 1: the rest leads through
@@ -110,6 +116,12 @@ class Trajectory(FeaturesMixin, ExportMixin):
         What is said above of each sample, by its name.
     estimator_ : SPL, DRTree, DDRTree or None
         The model that the trajectory was made from.
+    evidence_ : DataFrame
+        How well the tree explains samples that it was not fitted to, beside a curve, a plane and a
+        cloud (`branchwise.trajectory.alternatives`); computed when asked for.
+    support_ : Support or None
+        What the bootstrap of `learn_trajectory` found, or `with_support` was given: about the graph
+        and, for times, the root that there was then.
     lineages_ : dict
         For each tip the branches that lead to it from its root, in order.
     view : View
@@ -149,10 +161,12 @@ class Trajectory(FeaturesMixin, ExportMixin):
         self._set(View.placed(positions, edges, samples, n_threads, sigma=width), labels)
 
     @classmethod
-    def from_view(cls, view: View, *, names: Any = None, estimator: Any = None) -> Self:
+    def from_view(
+        cls, view: View, *, names: Any = None, estimator: Any = None, steps: Steps = ()
+    ) -> Self:
         """A trajectory of a view: of another one, or put together from a file.
 
-        `support` cannot repeat how it was made.
+        Without ``steps`` `support` cannot repeat how it was made.
 
         Parameters
         ----------
@@ -161,6 +175,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
             Names of the samples; None: 0, 1, 2, …
         estimator : fitted SPL, DRTree or DDRTree, or None, default=None
             The model that it was made from.
+        steps : tuple of (str, dict), default=()
+            How it was made, for the bootstrap.
 
         Returns
         -------
@@ -175,7 +191,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         ['a', 'b']
         """
         self = cls.__new__(cls)
-        self._set(view, np.arange(len(view.points)) if names is None else names, estimator)
+        self._set(view, np.arange(len(view.points)) if names is None else names, estimator, steps)
         return self
 
     @classmethod
@@ -239,6 +255,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
 
     def _set(self, view: View, names: Any, estimator: Any = None, steps: Steps = ()) -> None:
         """Set all attributes."""
+        self.support_: Support | None = None
         geometry = view.geometry
         self.view, self.names_, self.estimator_, self._steps = view, names, estimator, steps
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
@@ -250,12 +267,34 @@ class Trajectory(FeaturesMixin, ExportMixin):
         """The same samples with another graph or root, and how that was done."""
         new = type(self).__new__(type(self))
         new._set(view, self.names_, self.estimator_, (*self._steps, *steps))
+        if view.base is self.view.base:
+            new.support_ = self.support_
         return new
 
-    def with_steps(self, steps: Steps) -> Self:
-        """The same trajectory, made in another way as far as the bootstrap is concerned."""
-        new = type(self).__new__(type(self))
-        new._set(self.view, self.names_, self.estimator_, steps)
+    def with_support(self, found: "Support") -> Self:
+        """The same trajectory, with what a bootstrap found of it as ``support_``.
+
+        Parameters
+        ----------
+        found : Support
+            What `support` returned.
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> from branchwise.datasets import make_tree
+        >>> from branchwise.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+        >>> path = learn_trajectory(data.X, support=0)
+        >>> surer = path.with_support(path.support(data.X, n_resamples=2, random_state=0))
+        >>> surer.branch_table_["support"].tolist()
+        [1.0, 1.0, 1.0]
+        """
+        new = self._with(self.view)
+        new.support_ = found
         return new
 
     # Attributes that are computed when they are asked for
@@ -305,7 +344,33 @@ class Trajectory(FeaturesMixin, ExportMixin):
     @cached_property
     def branch_table_(self) -> "DataFrame":
         """The branches, from the root outwards."""
-        return branch_table(self.view)
+        table = branch_table(self.view).assign(p=branch_p(self.view))
+        return table if self.support_ is None else table.assign(support=found_again(self))
+
+    @cached_property
+    def evidence_(self) -> "DataFrame":
+        """How well the tree explains samples left out, beside a curve, a plane and a cloud."""
+        return evidence_table(self.view)
+
+    def summary(self) -> str:
+        """What was found, and how sure it is, in a few sentences.
+
+        Returns
+        -------
+        text : str
+            A line each for the number of branches, the evidence, and the bootstrap if there was
+            one.
+
+        Examples
+        --------
+        >>> from branchwise.datasets import make_tree
+        >>> from branchwise.trajectory import learn_trajectory
+        >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+        >>> print(learn_trajectory(data.X, support=0).summary())
+        3 branches, 3 tips and 1 fork (p < 0.001 for gaps as empty as these where nothing forks).
+        A tree explains the samples better than a curve, the next best: by ...
+        """
+        return "\n".join(findings(self))
 
     @cached_property
     def samples_(self) -> "DataFrame":
@@ -634,7 +699,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(600, 10, noise=0.05, random_state=0)  # simulated
-        >>> found = learn_trajectory(data.X, random_state=0)
+        >>> found = learn_trajectory(data.X, support=0)
         >>> result = found.support(data.X, n_resamples=3, random_state=0)
         >>> result.milestones_.support.to_dict()
         {'T1': 1.0, 'T2': 1.0, 'T3': 1.0, 'F1': 1.0}
@@ -672,7 +737,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         >>> from sklearn.datasets import load_iris
         >>> import branchwise
         >>> X = load_iris(as_frame=True).data
-        >>> flowers = branchwise.trajectory.learn_trajectory(X, random_state=0)
+        >>> flowers = branchwise.trajectory.learn_trajectory(X, support=0)
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "flowers.branchwise"
         >>> flowers.save(file)
         >>> again = branchwise.load(file)
@@ -723,7 +788,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> path = learn_trajectory(data.X, support=0)
         >>> html = path.to_html(features=data.X, annotations={"branch": data.branch})
         >>> html.startswith("<!doctype html>")
         True

@@ -115,8 +115,8 @@ def gap_p(counts: tuple[int, int, int]) -> float:
     Examples
     --------
     >>> from branchwise.trajectory.evidence import gap_p
-    >>> gap_p((10, 0, 8)), gap_p((10, 9, 40))
-    (0.00390625, 0.5)
+    >>> round(gap_p((10, 0, 8)), 6), round(gap_p((10, 9, 40)), 6)
+    (0.003906, 0.5)
     """
     first, middle, second = counts
     if min(first, second) == 0:
@@ -298,11 +298,13 @@ def segment_p(view: View) -> Floats:
 
 def branch_p(view: View) -> Floats:
     """The same for each branch of the view: a root may split a segment into two."""
-    n_base = len(view.base.edges)
-    of_edge = list(range(n_base))
-    for edge, position in view.inserted:
-        if 0 < position < 1:
-            of_edge.append(of_edge[edge])
-    segment = view.base_segments.of_edge[np.array(of_edge)]
+    return segment_p(view)[segment_of_branch(view)]
+
+
+def segment_of_branch(view: View) -> Ints:
+    """The segment of the graph without roots that each branch is a part of."""
+    of_edge = list(range(len(view.base.edges)))
+    for edge, _ in view.inserted:
+        of_edge.append(of_edge[edge])
     first = np.unique(view.branches.found.of_edge, return_index=True)[1]
-    return segment_p(view)[segment[first]]
+    return view.base_segments.of_edge[np.array(of_edge)[first]]

@@ -48,7 +48,7 @@ class FeaturesMixin:
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> path = learn_trajectory(data.X, support=0)
         >>> path.trends(data.X[:, :2], ["GATA1", "SPI1"], n_points=20).shape
         (120, 8)
         """
@@ -129,7 +129,7 @@ class FeaturesMixin:
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> path = learn_trajectory(data.X, support=0)
         >>> tests = path.branch_differences("F1", data.X)
         >>> bool(tests["q_value"].min() < 0.01)
         True
@@ -172,7 +172,7 @@ class FeaturesMixin:
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
-        >>> path = learn_trajectory(data.X, random_state=0)
+        >>> path = learn_trajectory(data.X, support=0)
         >>> len(path.branch_markers(data.X))  # three branches, ten features
         30
         """
@@ -204,7 +204,7 @@ class FeaturesMixin:
         >>> from sklearn.preprocessing import StandardScaler
         >>> from branchwise.trajectory import learn_trajectory
         >>> table = load_breast_cancer(as_frame=True)
-        >>> tumours = learn_trajectory(StandardScaler().fit_transform(table.data), random_state=0)
+        >>> tumours = learn_trajectory(StandardScaler().fit_transform(table.data), support=0)
         >>> malignant = (table.target == 0).to_frame("malignant")
         >>> rates = tumours.summary(malignant, n_bins=1)  # with Wilson's intervals
         >>> bool((rates["lower"] <= rates["estimate"]).all())

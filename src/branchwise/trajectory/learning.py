@@ -80,6 +80,7 @@ def learn(
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
     model = DDRTree(gamma=GAMMA, n_jobs=n_jobs, verbose=verbose, callback=callback)
+    given = X
     if not is_dask(X):
         names = getattr(X, "index", None) if names is None else names
         X = check_samples(model, X, ensure_min_samples=2)
@@ -93,12 +94,12 @@ def learn(
     graph = graph._replace(nodes=start.unit * graph.nodes @ start.axes + start.mean)
     model.set_params(n_components=d)
     while True:
-        fitted = course(model, X, graph, len(graph.nodes) / n_nodes)
+        fitted = course(model, X, graph, len(graph.nodes) / n_nodes, given)
         path = Trajectory.from_estimator(fitted, points=points_of(fitted), names=names)
         tip = tip_to_cut(path.view, level)
         if tip is None:
             steps: Steps = (("learn", {"n_components": n_components, "level": level}),)
-            return path.with_steps(steps)
+            return Trajectory.from_view(path.view, names=path.names_, estimator=fitted, steps=steps)
         graph = to_space(fitted, cut(path.view, tip))
 
 
@@ -176,8 +177,11 @@ def quick(n_components: int, *, gamma: float = GAMMA, lam: float = 0.0) -> DDRTr
     return DDRTree(n_components, gamma=gamma, lam=lam, tol=TOL, max_iter=MAX_ITER)
 
 
-def course(model: DDRTree, X: Any, shape: Reduced, share: float) -> DDRTree:
-    """The model with a fixed graph, fitted to samples in whose space its nodes are given."""
+def course(model: DDRTree, X: Any, shape: Reduced, share: float, named: Any = None) -> DDRTree:
+    """The model with a fixed graph, fitted to samples in whose space its nodes are given.
+
+    ``named`` are the same samples as the user has them, with the names of the features.
+    """
     tree = adjacency(shape.edges, len(shape.nodes))
     model = clone(model).set_params(
         structure=tree,
@@ -187,7 +191,7 @@ def course(model: DDRTree, X: Any, shape: Reduced, share: float) -> DDRTree:
     with warnings.catch_warnings():
         if model.max_iter == MAX_ITER:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X)
+        return model.fit(X if named is None else named)
 
 
 def from_space(model: DDRTree, X: Any, nodes: Floats) -> Floats:

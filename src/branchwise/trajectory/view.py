@@ -106,8 +106,9 @@ class View:
         for root in self.roots:
             if root.kind == "sample":
                 where = int(geometry.edge[root.which]), float(geometry.position[root.which])
+                n_nodes = len(geometry.nodes)
                 geometry, node = insert_node(geometry, *where)
-                inserted.append(where)
+                inserted += [where] * (len(geometry.nodes) - n_nodes)
             else:
                 node = root.which
             nodes.append(node)

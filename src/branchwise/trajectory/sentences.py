@@ -1,0 +1,95 @@
+"""What was found, and how sure it is, in sentences."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._messages import listed
+from .._typing import Floats
+from .alternatives import evidence_sentence
+from .evidence import LEVEL, segment_of_branch
+from .view import View
+
+if TYPE_CHECKING:
+    from .bootstrap import Support
+
+# Found again in fewer of the resamples, a branch or fork is not sure.
+SURE = 0.8
+
+
+def findings(path: Any) -> list[str]:
+    """The sentences of `Trajectory.summary`."""
+    found = [branches_sentence(path)]
+    found.append(evidence_sentence(path.evidence_, n_forks(path.view)))
+    if path.support_ is not None:
+        found += support_sentences(path.support_)
+    return found
+
+
+def n_forks(view: View) -> int:
+    """Forks of the graph, whatever the root."""
+    return sum(name.startswith("F") for name in view.milestone_names.values())
+
+
+def branches_sentence(path: Any) -> str:
+    """How many branches there are, and how surely.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory import Trajectory
+    >>> from branchwise.trajectory.sentences import branches_sentence
+    >>> branches_sentence(Trajectory([[0, 1]], np.array([[0.0], [1.0]])))
+    '1 branch, 2 tips and no fork.'
+    """
+    table, names = path.branch_table_, path.view.milestone_names.values()
+    n_tips = sum(name.startswith("T") for name in names)
+    told = f"{counted(len(table), 'branch', 'branches')}, {counted(n_tips, 'tip')} and "
+    told += counted(n_forks(path.view), "fork") if n_forks(path.view) else "no fork"
+    p = table["p"].max()
+    if np.isnan(p):
+        return f"{told}."
+    by_chance = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    told += f" ({by_chance} for gaps as empty as these where nothing forks)"
+    return f"{told}." if p <= LEVEL else f"{told}: not every fork is sure."
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> from branchwise.trajectory.sentences import counted
+    >>> counted(1, "fork"), counted(1200, "branch", "branches")
+    ('1 fork', '1,200 branches')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def support_sentences(found: "Support") -> list[str]:
+    """How often tips and forks were found again, and whether resamples agree."""
+    n, tips = found.n_resamples_, found.n_tips_
+    spread = [f"{count} have {number} tips" for number, count in tips.items()]
+    told = [f"Of {n} resamples, {listed(spread)}."]
+    forks = found.milestones_.query("kind == 'fork'")["support"]
+    again = [f"{name} in {round(share * n)} of {n}" for name, share in forks.items()]
+    if again:
+        word = "fork was" if len(again) == 1 else "forks were"
+        told.append(f"The {word} found again: {listed(again)} resamples.")
+    unsure = found.branches_.index[found.branches_["support"] < SURE].tolist()
+    if unsure:
+        told.append(
+            f"Resamples disagree about {listed(unsure)}: found again in fewer than {SURE:.0%}."
+        )
+    return told
+
+
+def found_again(path: Any) -> Floats:
+    """The support of each branch, whatever the root was when it was found."""
+    names, found = path.view.milestone_names, path.view.base_segments
+    shares = path.support_.branches_["support"]
+    if shares.index.tolist() == path.view.branches.names.tolist():
+        return shares.to_numpy(dtype=float)
+    known = {frozenset(branch.split("-")): share for branch, share in shares.items()}
+    ends = [frozenset(names.get(int(end), "") for end in ends) for ends in found.ends]
+    return np.array([known.get(ends[k], np.nan) for k in segment_of_branch(path.view)])
