@@ -507,7 +507,7 @@ def learn_trajectory(
     samples again, with a weak pull, so that they lie along it (`branchwise.trajectory.learning`
     has the steps, `branchwise.trajectory.evidence` the test). No chance is in it, and the result
     depends neither on the order of the rows nor on their unit. Where the samples have no branches,
-    as in a cloud or a plane, it is a single path, and `Trajectory.summary` says what explains them
+    as in a cloud or a plane, it is a single path, and `Trajectory.describe` says what explains them
     as well.
 
     Parameters
@@ -548,7 +548,7 @@ def learn_trajectory(
     >>> found = learn_trajectory(data.X, support=3)
     >>> found.branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
-    >>> print(found.summary())
+    >>> print(found.describe())
     3 branches, 3 tips and 1 fork (p < 0.001 for gaps as empty as these where nothing forks).
     A tree explains the samples better than a curve, the next best: by ...
     Of 3 resamples, 3 have 3 tips.

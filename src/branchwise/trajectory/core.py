@@ -352,7 +352,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         """How well the tree explains samples left out, beside a curve, a plane and a cloud."""
         return evidence_table(self.view)
 
-    def summary(self) -> str:
+    def describe(self) -> str:
         """What was found, and how sure it is, in a few sentences.
 
         Returns
@@ -366,7 +366,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         >>> from branchwise.datasets import make_tree
         >>> from branchwise.trajectory import learn_trajectory
         >>> data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
-        >>> print(learn_trajectory(data.X, support=0).summary())
+        >>> print(learn_trajectory(data.X, support=0).describe())
         3 branches, 3 tips and 1 fork (p < 0.001 for gaps as empty as these where nothing forks).
         A tree explains the samples better than a curve, the next best: by ...
         """

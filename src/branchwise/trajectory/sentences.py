@@ -18,7 +18,7 @@ SURE = 0.8
 
 
 def findings(path: Any) -> list[str]:
-    """The sentences of `Trajectory.summary`."""
+    """The sentences of `Trajectory.describe`."""
     found = [branches_sentence(path)]
     found.append(evidence_sentence(path.evidence_, n_forks(path.view)))
     if path.support_ is not None:
