@@ -253,7 +253,7 @@ def not_run(document: Run, programs: Programs) -> list[str]:
 
 
 def render(document: Run, programs: Programs, choice: list[Run]) -> str:
-    """The page; `choice` is a list of paragraphs, each a `text` and `rows` of a table."""
+    """The page; `choice` is what the table of results/choice.json says."""
     sets = document["sets"]
     names = list(TITLES)
     some = [name for name in names if name != "forks"]
@@ -284,17 +284,26 @@ def render(document: Run, programs: Programs, choice: list[Run]) -> str:
             *set_by_set(document, programs, name),
         ]
     lines += ["## Tables without a tree: tips found", "", *kinds_of_nulls(document, programs)]
-    if choice:
-        lines += ["## How the constants were chosen", ""]
-        for part in choice:
-            lines += [part["text"], ""]
-            if part.get("rows"):
-                rows = [[str(cell) for cell in row.values()] for row in part["rows"]]
-                lines += table(list(part["rows"][0]), rows)
+    lines += told_by_hand(choice)
     lines += ["## How each method was run", ""]
     lines += [f"- **{title}**: {' '.join(how.split())}" for title, how in programs.values()]
     lines += ["", "## The sets", "", *sources(sets), *not_run(document, programs)]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def told_by_hand(choice: list[Run]) -> list[str]:
+    """Paragraphs, each a `text` and `rows` of a table; a `section` where another one begins."""
+    lines, section = [], ""
+    for part in choice:
+        heading = part.get("section", section or "How the constants were chosen")
+        if heading != section:
+            lines += [f"## {heading}", ""]
+        section = heading
+        lines += [part["text"], ""]
+        if part.get("rows"):
+            rows = [[str(cell) for cell in row.values()] for row in part["rows"]]
+            lines += table(list(part["rows"][0]), rows)
+    return lines
 
 
 def intro(document: Run, programs: Programs) -> list[str]:

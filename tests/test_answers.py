@@ -311,9 +311,14 @@ def test_page_shows_how_constants_were_chosen_if_that_is_known():
     document = document_of(paga=[run_of(0.9, 3)])
     page = answers_page.render(document, PROGRAMS, [])
     assert "How the constants" not in page
-    choice = [{"text": "35 settings were tried.", "rows": [{"set": "small", "chosen": 10}]}]
+    choice = [
+        {"text": "35 settings were tried.", "rows": [{"set": "small", "chosen": 10}]},
+        {"section": "What was missed, and why", "text": "Noise."},
+    ]
     page = answers_page.render(document, PROGRAMS, choice)
     assert "35 settings were tried.\n\n| set | chosen |\n| --- | --- |\n| small | 10 |\n" in page
+    assert page.count("## How the constants were chosen") == 1
+    assert "## What was missed, and why\n\nNoise.\n" in page
 
 
 def test_page_lists_fits_that_failed_or_were_left_out():
