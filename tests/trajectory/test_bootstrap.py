@@ -64,12 +64,16 @@ def test_times_vary_by_about_the_noise_and_more_with_more_of_it(fork):
 
 
 def test_twigs_of_pure_noise_are_not_found_again():
-    X = np.random.default_rng(0).normal(size=(300, 5))  # simulated, without any structure
-    found = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(X))
-    result = found.support(X, n_resamples=8, random_state=0, progress=False)
-    assert len(result.branches_) > 5
-    assert result.branches_.support.median() < 0.4
-    assert result.milestones_.support[result.milestones_.kind == "fork"].median() < 0.4
+    branches, forks = [], []
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(300, 5))  # simulated, without any structure
+        found = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(X))
+        result = found.support(X, n_resamples=8, random_state=0, progress=False)
+        assert len(result.branches_) > 5
+        branches.extend(result.branches_.support)
+        forks.extend(result.milestones_.support[result.milestones_.kind == "fork"])
+    assert np.nanmedian(branches) < 0.4  # NaN: of branches without samples
+    assert np.nanmedian(forks) < 0.4
 
 
 def test_a_twig_of_a_line_has_less_support_than_the_line():
@@ -142,7 +146,7 @@ def test_a_resample_is_a_fit_to_rows_with_all_samples_placed_and_the_noise_of_th
     rows = sorted(set(rng.integers(100, size=100).tolist()))
     assert part == len(rows) / 100
     other = DDRTree(2, lam=10.0 * part, random_state=int(rng.integers(2**31 - 1))).fit(X[rows])
-    placed = Trajectory.from_estimator(other, points=other.transform(X))
+    placed = Trajectory.from_estimator(other, points=other.project(X))
     noise = Trajectory.from_estimator(other).noise_
     assert noise != placed.noise_
     expected = placed.prune(min_length=2 * noise).rooted(sample=3)
@@ -313,7 +317,9 @@ def test_the_posterior_moves_samples_on_the_graph_as_it_is():
     rng = np.random.default_rng(0)
     embedding = model.sample_posterior(1, random_state=int(rng.integers(2**31 - 1)))[0]
     moved, *_ = drawn(np.random.default_rng(0), found)
-    np.testing.assert_allclose(moved.pseudotime_, found.project(embedding).pseudotime, atol=1e-12)
+    # By as much as the draw differs from the posterior mean, in units of the data: (γ + 1)/γ.
+    points = model.projection_ + 1.1 * (embedding - model.embedding_)
+    np.testing.assert_allclose(moved.pseudotime_, found.project(points).pseudotime, atol=1e-12)
     assert moved.pseudotime_[5] > 0
 
 
@@ -364,7 +370,7 @@ def test_what_cannot_be_resampled_is_said():
     fixed = Trajectory.from_estimator(DRTree(2, structure=path).fit(X40))
     with pytest.raises(ValueError, match="nodes of a structure given as a matrix are"):
         fixed.support(X40)
-    fewer = Trajectory.from_estimator(MADE.estimator_, points=MADE.estimator_.embedding_[:9])
+    fewer = Trajectory.from_estimator(MADE.estimator_, points=MADE.estimator_.projection_[:9])
     with pytest.raises(ValueError, match="has 9 samples but its estimator was fitted to 40"):
         fewer.support(X40)
     flat = Trajectory.from_estimator(SPL(2, gamma=0.0).fit(X40))

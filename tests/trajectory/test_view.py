@@ -138,7 +138,7 @@ def test_new_samples_by_the_estimator():
     found = Trajectory.from_estimator(model, names=X.index[:60])
     places = found.place(X[60:])
     assert places.index.equals(X.index[60:])
-    expected = found.project(model.transform(X[60:])).set_axis(X.index[60:])
+    expected = found.project(model.project(X[60:])).set_axis(X.index[60:])
     assert places.equals(expected)
     with pytest.raises(ValueError, match="feature names should match"):
         found.place(X[["b", "a", "c", "d"]])

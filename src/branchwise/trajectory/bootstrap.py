@@ -344,12 +344,12 @@ def bootstrapped(
 
 
 def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, float, bool]:
-    """Samples drawn from the posterior on the graph as it is; nothing is fitted."""
+    """Samples moved as far as in a draw from the posterior, on the graph as it is."""
     seed = int(rng.integers(2**31 - 1))
-    points = trajectory.estimator_.sample_posterior(1, random_state=seed)[0]
-    points = points.astype(np.float64) * data_scale(trajectory.estimator_)
+    model, view = trajectory.estimator_, trajectory.view
+    moved = model.sample_posterior(1, random_state=seed)[0].astype(np.float64) - model.embedding_
+    points = view.points + data_scale(model) * moved
     roots = [Root("node", int(node)) for node in trajectory.roots_]
-    view = trajectory.view
     again = View.placed(view.geometry.nodes, view.geometry.edges, points, roots=tuple(roots))
     return trajectory._with(again), 1.0, True
 
