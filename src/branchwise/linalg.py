@@ -14,6 +14,8 @@ N_GUARDS = 2
 GUARD_RTOL = 0.1
 # A product this inaccurate still points the right way.
 MAX_INACCURACY = 1e-3
+# Entries of a vector that differ by less than this part are equally large but for rounding.
+SAME_SIZE = 1e-6
 
 
 def top_eigenvectors(
@@ -148,8 +150,13 @@ def complete_basis(V: Floats, n_columns: int) -> Floats:
 
 
 def column_signs(W: Floats) -> Floats:
-    """Signs that make the entry of largest size in each column of W positive."""
-    largest = W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])]
+    """Signs that make the entry of largest size in each column of W positive.
+
+    Of entries that are equally large but for rounding, the first.
+    """
+    size = np.abs(W)
+    is_largest = size >= (1 - SAME_SIZE) * size.max(axis=0)
+    largest = W[is_largest.argmax(axis=0), np.arange(W.shape[1])]
     return np.where(largest < 0, -1.0, 1.0)
 
 

@@ -21,7 +21,7 @@ def test_ddrtree_with_explicit_parameters_is_algorithm_2(shape):
     N = len(X)
     Y = X - X.mean(axis=0)
     parameters = {"lam": 5.0 * N, "gamma": 10.0, "sigma": 1e-3}
-    model = DDRTree(n_centers=None, max_iter=20, tol=0, **parameters).fit(Y)
+    model = DDRTree(2, n_centers=None, max_iter=20, tol=0, **parameters).fit(Y)
     W, Z, C, edges, history = oracles.ddrtree_algorithm_2(Y, 2, None, n_iter=20, **parameters)
     np.testing.assert_allclose(model.embedding_, oracles.align(model.embedding_, Z), atol=1e-8)
     np.testing.assert_allclose(model.centers_, oracles.align(model.centers_, C), atol=1e-8)
@@ -117,7 +117,7 @@ def test_automatic_parameters_are_documented_values():
     assert model.lam_ == 30.0
     assert len(model.centers_) == resolve_n_centers("auto", 300) == 111
     assert DRTree().fit(X).lam_ == 30.0
-    full = DDRTree(n_centers=None).fit(X)
+    full = DDRTree(2, n_centers=None).fit(X)
     scores = PCA(n_components=2).fit_transform(X)
     squared = ((scores[:, None] - scores) ** 2).sum(axis=2)
     np.fill_diagonal(squared, np.inf)
@@ -234,3 +234,45 @@ def test_drtree_hangs_a_new_point_where_it_costs_least():
     ).sum(axis=2)
     expected = candidates[np.arange(20), cost.argmin(axis=1)]
     np.testing.assert_allclose(model.transform(fresh), expected, atol=1e-12)
+
+
+def edges_and_places(model, unit=1.0):
+    return np.column_stack(model.tree_.nonzero()), model.centers_ / unit
+
+
+@pytest.mark.parametrize("n_samples", [80, 150])
+@pytest.mark.parametrize("kind", ["iris", "rounded", "counts", "answers"])
+def test_without_a_seed_units_offsets_and_order_change_nothing(kind, n_samples):
+    """Tables with many equal distances; 80 samples have a centre each."""
+    rng = np.random.default_rng(5)
+    X = {
+        "iris": load_iris().data,
+        "rounded": rng.normal(size=(150, 6)).round(1),
+        "counts": rng.poisson(3, size=(150, 6)).astype(float),
+        "answers": rng.integers(1, 6, size=(150, 6)).astype(float),
+    }[kind][:n_samples]
+    edges, places = edges_and_places(DDRTree(2, gamma=1.0).fit(X))
+    for other, unit in [(3 * X, 3), (10 * X, 10), (1000 * X, 1000), (X + 273.15, 1)]:
+        found, elsewhere = edges_and_places(DDRTree(2, gamma=1.0).fit(other), unit)
+        np.testing.assert_allclose(elsewhere, places, atol=1e-6)
+        np.testing.assert_array_equal(found, edges)
+    order = rng.permutation(len(X))
+    shuffled = DDRTree(2, gamma=1.0).fit(X[order])
+    at = np.argsort(order)
+    np.testing.assert_allclose(
+        shuffled.embedding_[at], DDRTree(2, gamma=1.0).fit(X).embedding_, atol=1e-6
+    )
+
+
+def test_a_seed_starts_from_k_means_and_none_from_clusters_without_chance():
+    X = branching(400, 6)
+    a, b, seeded = DDRTree(2).fit(X), DDRTree(2).fit(X), DDRTree(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(a.centers_, b.centers_)
+    assert not np.allclose(a.centers_, seeded.centers_)
+
+
+def test_fewer_different_samples_than_centres_have_a_width_in_units_of_the_data():
+    X = np.random.default_rng(0).poisson(20, size=(300, 1)).astype(float)
+    model = DDRTree(1).fit(X)
+    assert DDRTree(1).fit(1000 * X).sigma_ == pytest.approx(1e6 * model.sigma_)
+    assert 0.1 < model.sigma_ < 10

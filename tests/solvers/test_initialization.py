@@ -1,21 +1,28 @@
-"""Which points k-means looks at, and how far points spread around centres."""
+"""Which points the start looks at, their clusters, and how far points spread around centres."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import cdist
+from sklearn.datasets import load_iris
 
+from branchwise.solvers import initialization
 from branchwise.solvers.initialization import (
     candidates,
+    divided,
     merge_candidates,
     merge_spread,
     nearest_sizes,
     nearest_two,
+    on_grid,
     spread_around,
     spread_per_point,
     spread_sums,
     starting_centers,
+    ward,
+    ward_centers,
 )
 
 keys = st.lists(st.integers(0, 12), max_size=30)
@@ -125,3 +132,76 @@ def test_points_that_differ_by_rounding_have_no_spread():
     Z = np.array([[3.0, 1.0], [3.0, 1.0], [7.0, 2.0], [7.0, 2.0]])
     nearly = Z * (1 + np.array([[0], [4e-16], [0], [-4e-16]]))
     assert spread_around(nearly, Z[[0, 2]])[0] == 0.0
+
+
+def sets_of(label):
+    """The clusters as sets of points."""
+    return {frozenset(np.flatnonzero(label == k).tolist()) for k in np.unique(label)}
+
+
+def clusters_by_linkage(P, n_clusters):
+    """Ward's clusters by SciPy: its cheapest joins, one after the other."""
+    clusters = [frozenset([i]) for i in range(len(P))]
+    for a, b, *_ in linkage(P, "ward"):
+        clusters.append(clusters[int(a)] | clusters[int(b)])
+    gone = {int(k) for row in linkage(P, "ward")[: len(P) - n_clusters] for k in row[:2]}
+    return {c for k, c in enumerate(clusters[: 2 * len(P) - n_clusters]) if k not in gone}
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 40])
+def test_ward_gives_the_clusters_of_scipy(rng, n_clusters):
+    P = rng.normal(size=(40, 3))
+    assert sets_of(ward(P, np.ones(40), n_clusters)) == clusters_by_linkage(P, n_clusters)
+
+
+def test_weights_are_as_good_as_equal_points(rng):
+    P, weights = rng.normal(size=(30, 2)), rng.integers(1, 5, size=30)
+    repeated = ward(np.repeat(P, weights, axis=0), np.ones(weights.sum()), 6)
+    firsts = np.cumsum(weights) - weights
+    assert sets_of(ward(P, weights.astype(float), 6)) == sets_of(repeated[firsts])
+
+
+def as_drawn(Z):
+    keys = np.arange(len(Z), dtype=np.uint64)
+    return candidates(keys, Z, len(Z))
+
+
+@pytest.mark.parametrize("unit", [3.0, 10.0, 1000.0])
+@pytest.mark.parametrize("kind", ["iris", "rounded", "counts", "answers"])
+def test_clusters_are_the_same_in_any_unit_and_order(rng, kind, unit):
+    """Many equal distances: the last bits must not say which are joined."""
+    Z = {
+        "iris": load_iris().data,
+        "rounded": rng.normal(size=(200, 3)).round(1),
+        "counts": rng.poisson(4, size=(200, 3)).astype(float),
+        "answers": rng.integers(1, 6, size=(200, 4)).astype(float),
+    }[kind]
+    Z = np.unique(Z, axis=0)
+    Z -= Z.mean(axis=0)
+    centres = ward_centers(as_drawn(Z), 40)
+    order = rng.permutation(len(Z))
+    np.testing.assert_allclose(ward_centers(as_drawn(unit * Z[order]), 40) / unit, centres)
+    np.testing.assert_array_equal(on_grid(Z)[0], on_grid(unit * Z)[0])
+
+
+def test_a_sample_far_out_does_not_make_the_grid_coarse(rng):
+    Z = rng.normal(size=(50, 2))
+    Z[0] = 1e9
+    steps, step = on_grid(Z)
+    np.testing.assert_allclose(steps[1:] * step, Z[1:], atol=2e-6)
+
+
+def test_no_more_different_points_than_centres():
+    centres = ward_centers(as_drawn(np.array([[0.0], [3.0]])), 5)
+    np.testing.assert_allclose(np.unique(centres), [0, 3], atol=1e-5)
+    assert (ward_centers(as_drawn(np.zeros((1, 2))), 3) == 0).all()
+
+
+def test_many_points_are_divided_before_they_are_clustered(rng, monkeypatch):
+    monkeypatch.setattr(initialization, "MAX_WARD", 20)
+    P = rng.normal(size=(101, 2))
+    parts = divided(P, np.arange(101), 33)
+    assert sorted(np.concatenate([rows for rows, _ in parts]).tolist()) == list(range(101))
+    assert sum(n for _, n in parts) == 33
+    assert all(n <= len(rows) <= 20 for rows, n in parts)
+    assert len(np.unique(ward_centers(as_drawn(P), 33), axis=0)) == 33

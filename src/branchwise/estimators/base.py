@@ -27,6 +27,7 @@ from .._parallel import ordered_map
 from .._typing import Bools, Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
 from ..data.checks import (
+    auto_components,
     check_embedding,
     check_embedding_shape,
     check_kernel_params,
@@ -192,6 +193,7 @@ class StructureLearner(
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             Interval(RealNotInt, 0, 1, closed="neither"),
+            StrOptions({"auto"}),
             None,
         ],
         "kernel": [StrOptions({"linear", "rbf", "precomputed"}), callable, None],
@@ -266,7 +268,7 @@ class StructureLearner(
         check_memory(needed, task, remedy)
 
     def _resolve_n_components(self, Y: CentredRows) -> int:
-        """The number of components: as given, all, or enough for the given fraction of energy."""
+        """The number of components: as given, by rule, all, or enough for a fraction of energy."""
         if self.n_components is None:
             self._check_memory(
                 Y,
@@ -276,6 +278,8 @@ class StructureLearner(
                 "sklearn.decomposition.PCA: a rotation changes nothing",
             )
             return Y.n_features
+        if isinstance(self.n_components, str):
+            return auto_components(Y.n_rows, Y.n_features)
         if not isinstance(self.n_components, Integral):
             return n_components_for(Y, float(self.n_components))
         check_n_components(

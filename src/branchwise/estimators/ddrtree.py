@@ -15,7 +15,7 @@ from .._compat import Interval, StrOptions, effective_n_jobs
 from .._docs import documented
 from .._typing import Floats, Ints, Matrix, Sparse
 from ..data.centering import CentredRows
-from ..data.checks import check_fixed_graph, check_init, resolve_n_centers
+from ..data.checks import check_fixed_graph, check_init, check_n_components, resolve_n_centers
 from ..data.dask import is_dask
 from ..data.moments import extremes
 from ..data.row_order import canonical_keys, shift_and_range
@@ -23,11 +23,15 @@ from ..solvers.assignments import assign
 from ..solvers.convergence import Callback
 from ..solvers.ddrtree import ddrtree, working_bytes
 from ..solvers.initialization import (
+    MAX_WARD,
     SAMPLES_PER_CENTER,
+    WARD_PER_CENTER,
     Candidates,
     candidates,
+    on_grid,
     spread_around,
     starting_centers,
+    ward_centers,
 )
 from ..structures import FixedGraph, as_structure, in_order
 from .base import ESTIMATORS, STRUCTURES, StructureLearner, all_or_nothing, tree_and_parts
@@ -37,6 +41,24 @@ from .progress import run_solver
 # coordinate of a centre.
 FIXED_POINT_RTOL = 1e-10
 MAX_FIXED_POINT_STEPS = 1000
+# A mean squared distance this small, against the squares of the centres, is that to their grid.
+TOGETHER = 1e-10
+
+
+def equal_rows_in_order(places: Ints, keys: Ints) -> Ints:
+    """The places with those of equal keys in ascending order, whatever made them come otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.estimators.ddrtree import equal_rows_in_order
+    >>> equal_rows_in_order(np.array([2, 1, 0]), np.array([7, 5, 7]))
+    array([0, 1, 2])
+    """
+    where = np.argsort(keys[places], kind="stable")
+    sorted_places = np.empty_like(places)
+    sorted_places[where] = places[np.lexsort((places, keys[places]))]
+    return sorted_places
 
 
 @documented(ESTIMATORS)
@@ -56,11 +78,12 @@ class DDRTree(StructureLearner):
 
     Parameters
     ----------
-    n_components : int, float or None, default=2
-        Dimension d of the embedding; a float in (0, 1) is the fraction of energy (total
-        variance) that the components have to keep, as in scikit-learn's PCA. A tree with many
-        branches needs more than two linear dimensions. None: W is the identity, a principal tree
-        in the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
+    n_components : int, float, "auto" or None, default=2
+        Dimension d of the embedding. "auto" is 10, or as many as there are features or samples less
+        one, or columns of ``init``: a tree with many branches needs more than two linear
+        dimensions. A float in (0, 1) is the fraction of energy (total variance) that the components
+        have to keep, as in scikit-learn's PCA. None: W is the identity, a principal tree in
+        the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
         ``lam=gamma*weight`` and a small ``gamma`` it is SimplePPT's, the tree having that weight.
     n_centers : int, None or "auto", default="auto"
         Number K of nodes of the graph. None is one per sample. "auto" is one per sample up to
@@ -87,7 +110,8 @@ class DDRTree(StructureLearner):
     init : array of shape (n_centers, n_components) or None, default=None
         Starting centres in the principal components (signs as in ``components_``: the entry of
         largest size is positive), or in the centred features if ``n_components`` is None. None
-        starts from k-means, or with one centre per sample from the samples.
+        starts from Ward's clusters, from k-means if ``random_state`` is given, or with one centre
+        per sample from the samples.
     {kernel}
     {kernel_params}
     max_iter : int, default=200
@@ -96,7 +120,9 @@ class DDRTree(StructureLearner):
         Stop when the objective changes by at most ``tol`` times the energy of the data from
         one iteration to the next; 0 runs all ``max_iter`` iterations.
     random_state : int, RandomState or None, default=None
-        Seeds k-means. The result does not depend on the order of the samples.
+        None starts from Ward's clusters of the samples, or of 3,000 of them that are chosen by
+        their values: there is no chance in it. A seed starts from k-means instead, for other local
+        optima. The result depends neither on the order of the samples nor on units and offsets.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it. For Dask arrays their scheduler decides.
@@ -173,7 +199,7 @@ class DDRTree(StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float | None = 2,
+        n_components: int | float | str | None = 2,
         *,
         n_centers: int | str | None = "auto",
         lam: float | str = "auto",
@@ -256,6 +282,8 @@ class DDRTree(StructureLearner):
             Z = Y.project(W)
             # Near one another in memory as in space: what a point needs is in the cache.
             places = kdtree.build(Z).order
+            if self.init is None and n_centers == len(Z):
+                places = equal_rows_in_order(places, keys[order])
             Y.reorder(places)
             order, Z = order[places], Z[places]
             # One centre per sample: they follow the samples back to where these stood.
@@ -266,8 +294,14 @@ class DDRTree(StructureLearner):
             else:
                 n_drawn = 0 if is_own or self.init is not None else self._n_drawn(n_centers)
                 drawn = candidates(keys[order], Z, n_drawn)
-                C = Z if is_own else self._starting_centers(drawn, len(Z), n_centers, d, Y, W)
-                sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs))
+                if not is_own:
+                    C = self._starting_centers(drawn, len(Z), n_centers, d, Y, W)
+                elif self.n_centers is None:
+                    C = Z
+                else:
+                    steps, step = on_grid(Z)
+                    C = steps * step
+                sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs), C)
             result = run_solver(
                 self,
                 lambda stopping: ddrtree(
@@ -304,6 +338,13 @@ class DDRTree(StructureLearner):
         weights = np.asarray(self.assignments_.sum(axis=0)).ravel()
         return self.centers_.astype(np.float64), weights
 
+    def _resolve_n_components(self, Y: Any) -> int:
+        if isinstance(self.n_components, str) and np.ndim(self.init) == 2:
+            n_components = int(np.shape(self.init)[1])
+            check_n_components(n_components, Y.n_rows, Y.n_features)
+            return n_components
+        return super()._resolve_n_components(Y)
+
     def _resolve_n_centers(self, n_samples: int, structure: Any) -> int:
         if self.init is not None:
             return len(np.atleast_1d(self.init))
@@ -315,7 +356,9 @@ class DDRTree(StructureLearner):
         return 0.1 * n_samples if isinstance(self.lam, str) else float(self.lam)
 
     def _n_drawn(self, n_centers: int) -> int:
-        """How many samples k-means looks at."""
+        """How many samples the start looks at."""
+        if self.random_state is None:
+            return max(MAX_WARD, WARD_PER_CENTER * n_centers)
         return SAMPLES_PER_CENTER * n_centers
 
     def _starting_centers(
@@ -331,14 +374,22 @@ class DDRTree(StructureLearner):
         if self.init is not None:
             init = check_init(self.init, self.n_centers, n_samples, n_components)
             return init @ Y.lift(W) if self.n_components is None else init[:, : W.shape[1]]
+        if self.random_state is None:
+            return ward_centers(drawn, n_centers)
         seed = check_random_state(self.random_state)
         return starting_centers(drawn, n_samples, n_centers, seed)
 
-    def _resolve_sigma(self, spread: Callable[[], tuple[float, float]]) -> float:
+    def _resolve_sigma(self, spread: Callable[[], tuple[float, float]], C: Floats) -> float:
         if self.assignment == "hard":
             return 0.0
         if isinstance(self.sigma, str):
             squared, directions = spread()
+            if squared <= TOGETHER * float(np.vdot(C, C)) / len(C):
+                # Every sample is at a centre, but for the grid that these start on: fewer different
+                # samples than centres. They are then as one centre per sample.
+                different = np.unique(C, axis=0)
+                alone = len(different) == 1
+                squared, directions = (0.0, 1.0) if alone else spread_around(different, different)
             # Points without any spread leave nothing to tell centres apart by.
             return squared / max(2.0, directions) or 1.0
         return float(self.sigma)

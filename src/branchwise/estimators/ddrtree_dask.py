@@ -59,7 +59,7 @@ def fit_chunks(model: Any, X: Any, checkpoint: "Checkpoint") -> Any:
             C, sigma = run.begun.C, run.begun.sigma
         else:
             C = model._starting_centers(drawn, n_samples, n_centers, d, Y, W)
-            sigma = model._resolve_sigma(lambda: spread_of_points(placed, C, n_samples))
+            sigma = model._resolve_sigma(lambda: spread_of_points(placed, C, n_samples), C)
         points = ChunkedPoints(Y, placed, float(model.gamma), sigma)
         placed = None  # the workers need not hold the first ones to the end
         result = run_solver(

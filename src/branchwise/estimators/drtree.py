@@ -140,7 +140,7 @@ class DRTree(StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float | None = 2,
+        n_components: int | float | str | None = 2,
         *,
         lam: float | str = "auto",
         structure: Any = "tree",

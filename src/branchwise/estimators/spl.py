@@ -223,7 +223,7 @@ class SPL(PosteriorMixin, StructureLearner):
 
     def __init__(
         self,
-        n_components: int | float | None = 2,
+        n_components: int | float | str | None = 2,
         *,
         n_neighbors: int = 10,
         C: float = 1e3,

@@ -1,7 +1,8 @@
-"""Where DDRTree starts: centres by k-means on some of the points, and the width around them.
+"""Where DDRTree starts: centres of clusters of some of the points, and the width around them.
 
-Which points k-means looks at, and in which order, depends neither on how the table is sorted, nor
-on its units, nor on how it is divided into chunks.
+Which points are looked at, and in which order, depends neither on how the table is sorted, nor on
+its units, nor on how it is divided into chunks. Ward's clusters need no chance and are those of
+coordinates on a grid, on which two units differ in nothing; k-means is for who asks for a seed.
 """
 
 import warnings
@@ -9,14 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from .._compat import kernel
 from .._typing import Floats, Ints
 
 # K-means looks at up to this many samples per centre.
 SAMPLES_PER_CENTER = 50
+# Ward's clusters are made of up to so many samples, or so many per centre if that is more; more
+# than MAX_WARD at a time are divided first, since their time grows with the square.
+MAX_WARD, WARD_PER_CENTER = 3000, 3
+# Their distances are measured along so many principal components at most.
+WARD_COMPONENTS = 50
+# The grid has 2²⁰ steps to a length that is not a round number of anything: what would lie halfway
+# between two of its points in one unit, and not in another, lies there by accident only.
+GRID_STEP = 0.7390851332151607 * 2.0**-20
 # Points that are no farther apart than this, against the largest coordinate, differ by rounding.
 TOGETHER = 1e-13
 
@@ -32,7 +44,7 @@ class Candidates:
 
 
 def candidates(keys: Ints, Z: Floats, n_kept: int) -> Candidates:
-    """The points that k-means looks at: keys are as good as random, and the same in any order.
+    """The points that the start looks at: keys are as good as random, and the same in any order.
 
     Equal rows have equal keys: they come once, with their number, or one of many would fill the
     whole sample.
@@ -58,6 +70,133 @@ def merge_candidates(a: Candidates, b: Candidates) -> Candidates:
     np.add.at(counts, inverse.ravel(), np.concatenate([a.counts, b.counts]))
     n_kept, Z = a.n_kept, np.concatenate([a.Z, b.Z])
     return Candidates(keys[:n_kept], Z[first[:n_kept]], counts[:n_kept], n_kept)
+
+
+def on_grid(Z: Floats) -> tuple[Floats, float]:
+    """Whole numbers of steps of a grid, and its step: a millionth of how far the points spread.
+
+    The last bits, in which units, offsets and the order of sums differ, are gone. Where many
+    distances are equal, as in tables of rounded numbers or counts, those between points of the grid
+    are not, for almost all of them, and what follows does not hang on rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.solvers.initialization import on_grid
+    >>> Z = np.array([[-0.1], [0.0], [0.1]])
+    >>> bool((on_grid(Z)[0] == on_grid(3 * Z)[0]).all())
+    True
+    """
+    norms = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    # Of the middle one: a few samples that lie far out do not make the grid coarse for all others.
+    spread = float(np.median(norms)) or float(norms.max())
+    if spread == 0:
+        return np.zeros_like(Z), 1.0
+    step = GRID_STEP * spread
+    return np.round(Z / step), step
+
+
+def ward_centers(drawn: Candidates, n_centers: int) -> Floats:
+    """Means of Ward's clusters of the candidates: bit for bit the same clusters in any unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.solvers.initialization import candidates, ward_centers
+    >>> drawn = candidates(np.arange(4), np.array([[0.0], [1.0], [10.0], [11.0]]), 4)
+    >>> np.sort(ward_centers(drawn, 2).ravel()).round(4)
+    array([ 0.5, 10.5])
+    """
+    P, step = on_grid(drawn.Z)
+    order = np.lexsort(P.T[::-1])
+    P, weights = P[order], drawn.counts[order].astype(np.float64)
+    if len(P) <= n_centers:
+        # No more distinct samples than centres: some centres start, and may stay, together.
+        return P[np.arange(n_centers) % len(P)] * step
+    label = np.empty(len(P), dtype=np.int64)
+    n_labels = 0
+    for rows, n_parts in divided(P[:, :WARD_COMPONENTS], np.arange(len(P)), n_centers):
+        label[rows] = n_labels + ward(P[rows, :WARD_COMPONENTS], weights[rows], n_parts)
+        n_labels += n_parts
+    total = np.bincount(label, weights)
+    sums = [np.bincount(label, weights * column) for column in P.T]
+    return np.column_stack(sums) / total[:, np.newaxis] * step
+
+
+def divided(P: Floats, rows: Ints, n_clusters: int) -> list[tuple[Ints, int]]:
+    """Parts of at most MAX_WARD rows, halved along their widest side, and clusters for each."""
+    if len(rows) <= MAX_WARD or n_clusters < 2:
+        return [(rows, n_clusters)]
+    widest = int(np.argmax(np.ptp(P[rows], axis=0)))
+    rows = rows[np.argsort(P[rows, widest], kind="stable")]
+    half, n_half = len(rows) // 2, n_clusters // 2
+    return divided(P, rows[:half], n_half) + divided(P, rows[half:], n_clusters - n_half)
+
+
+def ward(P: Floats, weights: Floats, n_clusters: int) -> Ints:
+    """The number of the cluster of each point, in the order of their first points.
+
+    Ward's clusters: those two are joined that add least to the squared distances of the points,
+    which have weights, to the means of their clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.solvers.initialization import ward
+    >>> ward(np.array([[0.0], [9.0], [1.0], [5.0]]), np.ones(4), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    n_points = len(P)
+    joins, cost = np.empty((n_points - 1, 2), dtype=np.int64), np.empty(n_points - 1)
+    join_nearest(P.copy(), weights.copy(), np.arange(n_points), joins, cost)
+    cheapest = joins[np.argsort(cost, kind="stable")[: n_points - n_clusters]]
+    graph = sparse.coo_array((np.ones(len(cheapest)), cheapest.T), shape=(n_points, n_points))
+    return connected_components(graph, directed=False)[1]
+
+
+@kernel
+def join_nearest(mean: Floats, weight: Floats, left: Ints, joins: Ints, cost: Floats) -> None:
+    """Join clusters that are each other's nearest, until there is one.
+
+    A chain leads from a cluster to its nearest, to the nearest of that one, and so on; what was
+    joined elsewhere never makes a link of it wrong, so that it is gone along only once. Of equally
+    near ones the first is taken, and before it the one that the chain came from.
+    """
+    chain = np.empty(len(mean), dtype=np.int64)
+    length, n_left = 0, len(mean)
+    while n_left > 1:
+        if length == 0:
+            chain[0], length = left[0], 1
+        own = chain[length - 1]
+        came_from = chain[length - 2] if length > 1 else -1
+        nearest, least = -1, np.inf
+        for place in range(n_left):
+            other = left[place]
+            if other == own:
+                continue
+            apart = 0.0
+            for axis in range(mean.shape[1]):
+                apart += (mean[own, axis] - mean[other, axis]) ** 2
+            apart *= weight[own] * weight[other] / (weight[own] + weight[other])
+            is_first = other == came_from or (other < nearest and nearest != came_from)
+            if apart < least or (apart == least and is_first):
+                nearest, least = other, apart
+        if nearest != came_from:
+            chain[length] = nearest
+            length += 1
+            continue
+        n_left -= 1
+        length -= 2
+        done = len(mean) - 1 - n_left
+        joins[done, 0], joins[done, 1], cost[done] = own, nearest, least
+        total = weight[own] + weight[nearest]
+        for axis in range(mean.shape[1]):
+            both = weight[own] * mean[own, axis] + weight[nearest] * mean[nearest, axis]
+            mean[nearest, axis] = both / total
+        weight[nearest] = total
+        for place in range(n_left):
+            if left[place] == own:
+                left[place] = left[n_left]
 
 
 def starting_centers(drawn: Candidates, n_rows: int, n_centers: int, seed: Any) -> Floats:
