@@ -81,7 +81,8 @@ def test_a_twig_of_a_line_has_less_support_than_the_line():
     line = learn_trajectory(data.X, support=0)
     assert line.branch_table_.index.tolist() == ["T1-T2"]
     whole = line.support(data.X, n_resamples=10, random_state=0, progress=False)
-    twigs = Trajectory.from_estimator(line.estimator_)
+    model = DDRTree(6, gamma=1.0, lam=5.0, random_state=0).fit(data.X)
+    twigs = Trajectory.from_estimator(model)
     assert len(twigs.branch_table_) > 1
     parts = twigs.support(data.X, n_resamples=10, random_state=0, progress=False)
     short = twigs.branch_table_.length < 2 * twigs.noise_
@@ -96,7 +97,7 @@ def same(one, other):
 
 def test_the_result_depends_on_the_seed_alone():
     data = make_tree(120, 4, noise=0.05, random_state=0)
-    found = learn_trajectory(data.X)  # the estimator has no seed
+    found = learn_trajectory(data.X, support=0)
     one, again, other, parallel = (
         found.support(data.X, n_resamples=4, random_state=seed, n_jobs=n_jobs, progress=False)
         for seed, n_jobs in [(0, None), (0, 1), (1, None), (0, 2)]

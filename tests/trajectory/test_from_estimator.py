@@ -237,7 +237,7 @@ def test_lengths_are_in_units_of_the_data():
     np.testing.assert_allclose(larger.pseudotime_, 4 * one.pseudotime_, rtol=1e-6)
 
 
-def test_the_preset_takes_any_table_and_honours_seeds():
+def test_learning_takes_any_table_and_seeds_change_the_resamples_alone():
     pandas = pytest.importorskip("pandas")
     data = make_tree(150, 8, topology="bifurcation", noise=0.1, random_state=0).X  # simulated
     names = [f"cell {k}" for k in range(150)]
@@ -247,8 +247,8 @@ def test_the_preset_takes_any_table_and_honours_seeds():
         learn_trajectory(data, support=0),
         learn_trajectory(data.tolist(), support=0),
         learn_trajectory(table, support=0),
-        learn_trajectory(data, random_state=0, n_jobs=2),
-        learn_trajectory(data, random_state=np.random.RandomState(0)),
+        learn_trajectory(data, support=2, random_state=1, n_jobs=2),
+        learn_trajectory(data, support=2, random_state=np.random.RandomState(0)),
         learn_trajectory(data, n_components=8, support=0),
     ):
         np.testing.assert_array_equal(same.pseudotime_, found.pseudotime_)
@@ -261,8 +261,9 @@ def test_the_preset_takes_any_table_and_honours_seeds():
 
 
 @pytest.mark.parametrize("shape", [(2, 5), (3, 5), (4, 1), (30, 1)])
-def test_the_preset_takes_few_samples_and_few_features(shape):
+def test_learning_takes_few_samples_and_few_features(shape):
     data = np.random.default_rng(0).normal(size=shape)
     found = learn_trajectory(data, support=0)
-    assert found.nodes_.shape[1] == min(shape)
+    n_samples, n_features = shape
+    assert found.nodes_.shape[1] == min(n_samples - 1, n_features)
     np.testing.assert_allclose(found.pseudotime_, slow_times(found), atol=1e-9)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.trajectory import Trajectory, learn_trajectory
+from branchwise import DDRTree
+from branchwise.trajectory import Trajectory
 
 from .drawn import drawn, slow_times, trajectory
 from .test_branches import by_hand
@@ -271,6 +272,7 @@ def test_a_twig_that_joining_made_too_short_goes_as_well():
 
 
 def test_equal_samples_have_one_branch_without_length():
-    found = learn_trajectory(np.ones((30, 3)), random_state=0)
+    model = DDRTree(2, random_state=0).fit(np.ones((30, 3)))
+    found = Trajectory.from_estimator(model).prune()
     assert found.branch_table_["length"].tolist() == [0.0]
     assert not found.pseudotime_scaled_.any()

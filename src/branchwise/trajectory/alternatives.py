@@ -132,7 +132,8 @@ def longest_path(view: View) -> Ints:
 def grid(points: Floats) -> Floats:
     """A square grid over the plane of the two largest variances."""
     side = min(SIDE, max(2, int(np.sqrt(len(points) / 4))))
-    ranges = [np.linspace(*np.quantile(points[:, k], [0.02, 0.98]), side) for k in (0, 1)]
+    low, high = np.quantile(points[:, :2], [0.02, 0.98], axis=0)
+    ranges = [np.linspace(low[k], high[k], side) for k in (0, 1)]
     nodes = np.zeros((side**2, points.shape[1]))
     nodes[:, :2] = np.stack(np.meshgrid(*ranges, indexing="ij"), axis=-1).reshape(-1, 2)
     return nodes

@@ -169,7 +169,7 @@ def gap_of_ways(fork: int, one: Way, other: Way, points: Floats) -> Gap:
     if min(len(rows) for rows in far) < 3:
         return Gap(fork, (one, other), 0.0, (len(far[0]), 0, len(far[1])), 1.0)
     rows = np.union1d(parts[0][0], parts[1][0])
-    cosine, counts = gap_between(*far, rows, points)
+    cosine, counts = gap_between(far[0], far[1], rows, points)
     return Gap(fork, (one, other), cosine, counts, gap_p(counts))
 
 

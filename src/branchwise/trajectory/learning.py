@@ -11,7 +11,7 @@ their order nor on their units, and at most `SHAPE_ROWS` of them.
 """
 
 import warnings
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +79,7 @@ def learn(
     >>> learn(data.X).branch_table_.index.tolist()
     ['T1-F1', 'F1-T2', 'F1-T3']
     """
+    check_level(level)
     model = DDRTree(gamma=GAMMA, n_jobs=n_jobs, verbose=verbose, callback=callback)
     given = X
     if not is_dask(X):
@@ -122,11 +123,22 @@ def resolve_components(n_components: Any, rows: Matrix) -> int:
     """As many as asked for, or `N_COMPONENTS`; no more than the samples have."""
     if isinstance(n_components, str) and n_components == "auto":
         return max(1, min(N_COMPONENTS, rows.shape[1], rows.shape[0] - 1))
-    model = DDRTree(n_components)
-    model.check_parameters("n_components")
-    if isinstance(n_components, Integral):
+    is_number = isinstance(n_components, Real) and not isinstance(n_components, bool)
+    is_count = is_number and isinstance(n_components, Integral)
+    if not is_number or not (n_components >= 1 if is_count else 0 < n_components < 1):
+        raise ValueError(
+            f"n_components={n_components!r} must be a positive whole number, a part of the "
+            'variance between 0 and 1, or "auto".'
+        )
+    if is_count:
         return max(1, min(int(n_components), rows.shape[1], rows.shape[0] - 1))
-    return len(model.starting_axes(rows)[1])
+    return len(DDRTree(n_components).starting_axes(rows)[1])
+
+
+def check_level(level: Any) -> None:
+    """A probability."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= float(level) <= 1:
+        raise ValueError(f"level={level!r} must be a probability from 0 to 1; 0.05 is usual.")
 
 
 def candidate(start: Start, n_components: int) -> Reduced:
@@ -214,7 +226,7 @@ def cut(view: View, tip: int) -> Reduced:
 
 def points_of(model: DDRTree) -> Floats:
     """The samples along the components, gathered from the workers if they are there."""
-    points = model.projection_
+    points: Any = model.projection_
     return np.asarray(points.compute() if is_dask(points) else points, dtype=np.float64)
 
 
