@@ -1,6 +1,7 @@
 """From a table to an answer: preparation, estimator and trajectory together."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -40,6 +41,7 @@ from .preprocessing.dask import check_logarithms
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
 from .trajectory.learning import learn
+from .trajectory.occupancy import occupancy_message
 
 # Resamples without being asked: enough to see that they disagree.
 N_RESAMPLES = 20
@@ -49,9 +51,12 @@ HELD = 4
 
 def fit_pipeline(
     data: Any,
-    estimator: Any,
-    preparation: Preparation,
+    estimator: Any = None,
+    preparation: Preparation | None = None,
     *,
+    learning: dict[str, Any] | None = None,
+    support: int = 0,
+    random_state: Any = 0,
     root: dict[str, Any] | None = None,
     end: Any = None,
     prune: bool = False,
@@ -67,10 +72,17 @@ def fit_pipeline(
         Numeric columns are features, but for those that the preparation adjusts for. A table that
         was read lazily stays with the workers, but for the embedding, which is gathered; a model
         of landmarks places all of its rows.
-    estimator : SPL, DRTree or DDRTree
-        Not fitted; a clone is.
-    preparation : Preparation
-        Not fitted; a clone is.
+    estimator : SPL, DRTree, DDRTree or None, default=None
+        Not fitted; a clone is. None: the default way of `learn_trajectory`.
+    preparation : Preparation or None, default=None
+        Not fitted; a clone is. None: the features are taken as they are.
+    learning : dict or None, default=None
+        Without an estimator: further arguments of `branchwise.trajectory.learning.learn`.
+    support : int, default=0
+        Resamples to learn again from, for the ``support_`` of the trajectory; none for a table
+        that was read lazily.
+    random_state : int, RandomState or None, default=0
+        Seeds the resamples.
     root : dict or None, default=None
         ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
         in a column of the table, and if wanted ``"at"``: see
@@ -84,7 +96,7 @@ def fit_pipeline(
     reading : dict or None, default=None
         How the table was read, to be kept.
     on_stage : callable
-        Called with "prepare", "fit" and "trajectory" when these begin.
+        Called with "prepare", "fit", "trajectory" and "support" when these begin.
 
     Returns
     -------
@@ -93,16 +105,16 @@ def fit_pipeline(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from branchwise import DDRTree, Preparation
+    >>> from branchwise import Preparation
     >>> from branchwise.pipeline import fit_pipeline
     >>> table = load_breast_cancer(as_frame=True).data
-    >>> made = fit_pipeline(table, DDRTree(random_state=0), Preparation(standardize=True))
+    >>> made = fit_pipeline(table, preparation=Preparation(standardize=True))
     >>> len(made.features), made.estimator.embedding_.shape
-    (30, (569, 2))
+    (30, (569, 10))
     """
     on_stage("prepare")
     table = as_table(data)
-    preparation = clone(preparation)
+    preparation = Preparation() if preparation is None else clone(preparation)
     adjusted = set(preparation.adjust or ())
     features = [name for name in table.features if name not in adjusted]
     table = drop_incomplete(table, features, preparation)
@@ -112,16 +124,23 @@ def fit_pipeline(
     )
     on_stage("fit")
     X = held(X) if is_dask(X) else X
-    model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
+    names = np.array(table.samples)
+    if estimator is None:
+        path = learn(X, names=names, **(learning or {}))
+        model = path.estimator_
+    else:
+        model = clone(estimator).fit(X, **({"resume": True} if resume else {}))
     on_stage("trajectory")
     points, embedding = gather_places(model, X) if is_dask(X) else (None, model.embedding_)
-    path = Trajectory.from_estimator(
-        model, points=points, names=np.array(table.samples), n_jobs=model.n_jobs
-    )
+    if estimator is not None:
+        path = Trajectory.from_estimator(model, points=points, names=names, n_jobs=model.n_jobs)
     if prune:
         path = path.prune()
     if root is not None or end is not None:
         path = path.rooted(**start, end=end)
+    on_stage("support")
+    n_jobs = model.n_jobs
+    path = resampled(path, X, support, random_state=random_state, n_jobs=n_jobs)
     return Pipeline(features, preparation, path, root is not None, reading or {}, embedding)
 
 
@@ -554,10 +573,13 @@ def learn_trajectory(
     Of 3 resamples, 3 have 3 tips.
     The fork was found again: F1 in 3 of 3 resamples.
     """
-    check_resamples(support, X)
+    check_resamples(support)
     path = learn(
         X, n_components=n_components, level=level, names=names, n_jobs=n_jobs, verbose=verbose
     )
+    message = occupancy_message(path)
+    if message is not None:
+        warnings.warn(message, stacklevel=2)
     return resampled(path, X, support, random_state=random_state, n_jobs=n_jobs, show=verbose > 0)
 
 
@@ -571,8 +593,8 @@ def resampled(
     return path.with_support(found)
 
 
-def check_resamples(support: Any, X: Any) -> None:
-    """None, or two and more; and none of a table that stays in its file."""
+def check_resamples(support: Any) -> None:
+    """None, or two and more."""
     if isinstance(support, bool) or not isinstance(support, Integral) or support < 0:
         raise ValueError(f"support={support!r} must be a number of resamples, or 0 for none.")
     if support == 1:

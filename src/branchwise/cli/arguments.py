@@ -113,7 +113,7 @@ def build_parser(plugins: Sequence[Command] = ()) -> argparse.ArgumentParser:
     >>> from branchwise.cli.arguments import build_parser
     >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out", "--n_components", "5"])
     >>> options.method, options.n_components
-    ('ddrtree', 5)
+    (None, 5)
     """
     parser = Parser(
         prog="branchwise",
@@ -146,7 +146,12 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     """Options of `branchwise fit`."""
     parser.add_argument("input", metavar="INPUT", help="table to read")
     add_out(parser, "folder to write", required=True)
-    parser.add_argument("--method", choices=METHODS, default="ddrtree", help="default: %(default)s")
+    parser.add_argument(
+        "--method",
+        choices=("auto", *METHODS),
+        help="auto is the way of learn_trajectory, with branches by evidence (default: auto, or "
+        "ddrtree if parameters of it are given)",
+    )
     add_reading(parser)
     add_preparation(parser)
     add_root(parser)
@@ -349,7 +354,18 @@ def add_root(parser: argparse.ArgumentParser) -> None:
     add_root_at(group)
     group.add_argument("--end", metavar="END", help="milestone or node at which the way ends")
     group.add_argument(
-        "--prune", action="store_true", help="remove twigs that cannot be told from noise"
+        "--prune",
+        action="store_true",
+        help="remove twigs that cannot be told from noise (auto does so by evidence)",
+    )
+    group.add_argument(
+        "--support",
+        type=int,
+        metavar="N",
+        help="learn again from N resamples, to see how sure branches are (default: 20 with auto)",
+    )
+    group.add_argument(
+        "--no-support", dest="support", action="store_const", const=0, help="leave these out"
     )
 
 

@@ -168,9 +168,10 @@ def learn(
 ) -> Pipeline:
     """The fitted pipeline, with a bar for those who wait for it."""
     estimator = request.estimator
+    shown = DDRTree() if estimator is None else estimator
     with (
         ExitStack() as passes,
-        console.progress(type(estimator).__name__, estimator.max_iter) as callback,
+        console.progress(type(shown).__name__, shown.max_iter) as callback,
     ):
 
         def begin(stage: str) -> None:
@@ -180,8 +181,11 @@ def learn(
 
         made = fit_pipeline(
             table,
-            estimator.set_params(callback=callback),
+            None if estimator is None else estimator.set_params(callback=callback),
             request.preparation,
+            learning=request.learning | {"callback": callback},
+            support=request.support,
+            random_state=request.random_state,
             root=parse_root(
                 request.root, request.root_at, {*table.annotations.columns, *table.features}
             ),
@@ -299,7 +303,10 @@ def tables_of(
             "pseudotime": path.samples_,
             "branches": path.branch_table_,
             "milestones": path.milestones_,
+            "evidence": path.evidence_,
         }
+        if path.support_ is not None:
+            tables["support"] = path.support_.milestones_
         if path.view.end is not None:
             tables["pseudotime"] = path.samples_.assign(progress=path.progress_)
     return tables, columns
@@ -334,6 +341,8 @@ def record(
     model, path = made.estimator, made.trajectory
     given = model.get_params(deep=False)
     kept = set(path.names_.tolist())
+    # The default way gives the estimator a graph and starting centres, which the model holds.
+    fixed = {"structure", "init"} if request.estimator is None else set()
     libraries = LIBRARIES if work is None else (*LIBRARIES, "dask")
     return {
         "branchwise": __version__,
@@ -344,7 +353,8 @@ def record(
         },
         "platform": platform.platform(),
         "method": type(model).__name__,
-        "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose"}},
+        "way": "auto" if request.estimator is None else "estimator",
+        "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose", *fixed}},
         "fitted": fitted_facts(model),
         "seed": given["random_state"],
         "preparation": made.preparation.get_params(deep=False),
@@ -363,12 +373,23 @@ def record(
         "optimality_gap": getattr(model, "optimality_gap_", None),
         "graph": graph_facts(path),
         "root": request.root,
+        "found": path.describe().splitlines() if made.is_rooted else [],
+        "support": support_facts(path),
         **told,
         **({} if work is None else {"scheduler": work | chunk_facts(table)}),
         "started": started.isoformat(timespec="seconds"),
         "columns": columns,
         "files": files,
     }
+
+
+def support_facts(path: Trajectory) -> dict[str, Any] | None:
+    """How many resamples there were, and how many tips they have."""
+    found = path.support_
+    if found is None:
+        return None
+    tips = {str(n): int(count) for n, count in found.n_tips_.items()}
+    return {"resamples": found.n_resamples_, "failed": found.n_failed_, "tips": tips}
 
 
 def chunk_facts(table: Table) -> dict[str, Any]:
@@ -404,6 +425,7 @@ def describe(facts: dict[str, Any], out: Path) -> str:
     dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
     ended = "converged" if facts["converged"] else "stopped"
     files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
+    found = "".join(f"{'' if k else 'found':<11}{line}\n" for k, line in enumerate(facts["found"]))
     return (
         f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
         f"{counted(given['n_annotations'], 'annotation')}\n"
@@ -412,6 +434,7 @@ def describe(facts: dict[str, Any], out: Path) -> str:
         f"{graph['length']:.4g} long in all, {100 * graph['occupied']:.0f} % of it with samples\n"
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
         f"{counted(graph['forks'], 'fork')}\n"
+        f"{found}"
         f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
         f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
         f"written    {', '.join([*files, RUN])} in {out}/"

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import estimators
+from ..pipeline import N_RESAMPLES
 from ..preprocessing import Preparation
 from .arguments import PARAMETERS
 from .cluster import check_address
 from .console import Usage
 
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
+# What the default way takes of the parameters; any other asks for ddrtree.
+LEARNING, AUTO = ("n_components", "n_jobs"), ("auto",)
 # In the order in which they are done.
 STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
 
@@ -24,7 +27,10 @@ class Request:
     source: str
     reading: dict[str, Any]  # arguments of `read_table`
     preparation: Preparation
-    estimator: Any
+    estimator: Any  # None: the default way
+    learning: dict[str, Any]  # arguments of the default way
+    support: int  # resamples
+    random_state: int | None  # of the resamples
     root: str | None  # as it was written: the columns of the table tell what it means
     root_at: str
     end: int | str | None
@@ -49,10 +55,18 @@ def parse_request(options: argparse.Namespace) -> Request:
     >>> from branchwise.cli.request import parse_request
     >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out", "--lam", "5"])
     >>> parse_request(options).estimator
-    DDRTree(lam=5, random_state=0)
+    DDRTree(lam=5)
+    >>> options = build_parser().parse_args(["fit", "a.csv", "-o", "out"])
+    >>> parse_request(options).estimator is None
+    True
     """
-    estimator, preparation = make_estimator(options), make_preparation(options)
+    preparation = make_preparation(options)
+    options.method = choose_method(options)
+    is_default = options.method == "auto"
+    estimator = make_estimator(options)
     parse_root(options.root)
+    if is_default and options.root is None:
+        options.root = "auto"
     if options.end is not None and options.root is None:
         raise Usage("--end needs a --root to start from; add one, or --root auto.")
     check_scheduled(options)
@@ -60,7 +74,10 @@ def parse_request(options: argparse.Namespace) -> Request:
         source=options.input,
         reading=reading_of(options),
         preparation=preparation,
-        estimator=estimator,
+        estimator=None if is_default else estimator,
+        learning={k: getattr(options, k) for k in LEARNING if hasattr(options, k)},
+        support=resamples(options, is_default=is_default),
+        random_state=getattr(options, "random_state", 0),
         root=options.root,
         root_at=options.root_at,
         end=None if options.end is None else parse_node(options.end),
@@ -77,17 +94,44 @@ def parse_request(options: argparse.Namespace) -> Request:
     )
 
 
+def choose_method(options: argparse.Namespace) -> str:
+    """The method that was named; without a name, ddrtree if anything of it is asked for."""
+    if options.method is not None:
+        return str(options.method)
+    given = [p.name for p in PARAMETERS if hasattr(options, p.name)]
+    is_plain = set(given) <= {*LEARNING, "random_state"}
+    return "auto" if is_plain and not options.prune and not options.resume else "ddrtree"
+
+
+def resamples(options: argparse.Namespace, *, is_default: bool) -> int:
+    """How many resamples to learn again from: some, where that takes seconds."""
+    if options.support is None:
+        return N_RESAMPLES if is_default and options.scheduler is None else 0
+    if options.support and options.scheduler is not None:
+        raise Usage(
+            "--support needs all rows of the table in one place, but with --scheduler they are "
+            "read chunk by chunk; leave one of the two out."
+        )
+    if options.support < 0 or options.support == 1:
+        raise Usage(f"--support {options.support} must be at least 2, or 0 for none.")
+    return int(options.support)
+
+
 def make_estimator(options: argparse.Namespace) -> Any:
     """The estimator with the parameters that were given."""
     given = {p.name: getattr(options, p.name) for p in PARAMETERS if hasattr(options, p.name)}
+    if options.method == "auto":
+        if options.prune or options.resume:
+            word = "prune" if options.prune else "resume"
+            raise Usage(f"--{word} is not for --method auto; choose --method ddrtree.")
+        given.pop("random_state", None)
     for name, methods, *_ in PARAMETERS:
-        if name in given and options.method not in methods:
+        if name in given and options.method not in {*methods, *(AUTO if name in LEARNING else ())}:
             raise Usage(
                 f"--{name} is a parameter of {' and '.join(methods)}, not of "
                 f"--method {options.method}; leave it out or choose another method."
             )
-    given.setdefault("random_state", 0)
-    estimator = getattr(estimators, CLASSES[options.method])(**given)
+    estimator = getattr(estimators, CLASSES.get(options.method, "DDRTree"))(**given)
     try:
         estimator.check_parameters()
     except ValueError as error:
