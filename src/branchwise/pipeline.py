@@ -96,7 +96,7 @@ def fit_pipeline(
     reading : dict or None, default=None
         How the table was read, to be kept.
     on_stage : callable
-        Called with "prepare", "fit", "trajectory" and "support" when these begin.
+        Called with "prepare", "fit", "trajectory" and, if wanted, "support" when these begin.
 
     Returns
     -------
@@ -138,9 +138,10 @@ def fit_pipeline(
         path = path.prune()
     if root is not None or end is not None:
         path = path.rooted(**start, end=end)
-    on_stage("support")
-    n_jobs = model.n_jobs
-    path = resampled(path, X, support, random_state=random_state, n_jobs=n_jobs)
+    if support:
+        on_stage("support")
+        options = {"random_state": random_state, "n_jobs": model.n_jobs}
+        path = resampled(path, X, support, **options)
     return Pipeline(features, preparation, path, root is not None, reading or {}, embedding)
 
 

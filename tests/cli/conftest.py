@@ -34,7 +34,7 @@ def fitted(table, tmp_path_factory):
     """A rooted fit of the simulated patients."""
     out = tmp_path_factory.mktemp("fitted") / "out"
     given = ["fit", str(table), "-o", str(out), "--id", "patient", "--exclude", "age"]
-    given += ["--standardize", "--root", "stage=early", "--prune", "--color", "stage"]
+    given += ["--standardize", "--root", "stage=early", "--support", "3", "--color", "stage"]
     assert main(given) == 0
     return out
 

@@ -1,10 +1,13 @@
 import sys
 
 import matplotlib.image
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 import branchwise
+from branchwise import Preparation
 from branchwise.cli import main
 
 from .conftest import read_run
@@ -34,6 +37,20 @@ def test_demo_tree_separates_the_diagnoses(demo):
     assert median["benign"] < median["malignant"]
 
 
+@pytest.mark.filterwarnings("ignore:Time starts where")
+def test_the_demo_is_what_python_gives(demo):
+    """The tree, the branches and the times of `learn_trajectory` of the same table."""
+    table = load_breast_cancer(as_frame=True)
+    X = Preparation(standardize=True).fit_transform(table.data)
+    path = branchwise.learn_trajectory(X, support=0)
+    path = path.rooted(labels=table.target.to_numpy(), value=1)
+    found = branchwise.load(demo / "model.branchwise").trajectory
+    np.testing.assert_array_equal(found.nodes_, path.nodes_)
+    np.testing.assert_array_equal(found.edges_, path.edges_)
+    np.testing.assert_array_equal(found.pseudotime_, path.pseudotime_)
+    assert found.branches_.tolist() == path.branches_.tolist()
+
+
 def test_demo_picture_is_not_empty(demo):
     picture = matplotlib.image.imread(demo / "figure.png")
     assert picture.shape[0] > 500
@@ -44,12 +61,16 @@ def test_demo_prints_a_summary_and_may_be_run_again(tmp_path, capsys):
     for _ in range(2):
         assert main(["demo", "-o", str(tmp_path / "out")]) == 0
         out, err = capsys.readouterr()
-        assert err == ""
-        assert [line.split()[0] for line in out.splitlines()] == [
+        assert err.startswith(
+            "branchwise: warning: Time starts where 'benign' comes first, at T1, "
+        )
+        assert len(err.splitlines()) == 1
+        assert [line.split()[0] for line in out.splitlines() if line[0] != " "] == [
             "data",
             "prepared",
             "tree",
             "branches",
+            "found",
             "objective",
             "time",
             "written",

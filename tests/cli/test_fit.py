@@ -25,6 +25,7 @@ def test_a_fit_writes_tables_model_picture_and_record(fitted):
         "branches.csv",
         "centers.csv",
         "embedding.csv",
+        "evidence.csv",
         "figure.png",
         "figure.svg",
         "milestones.csv",
@@ -32,15 +33,17 @@ def test_a_fit_writes_tables_model_picture_and_record(fitted):
         "pseudotime.csv",
         "report.html",
         "run.json",
+        "support.csv",
         "tree.csv",
     ]
 
 
 def test_the_embedding_is_that_of_python(fitted, simulated):
     X = StandardScaler().fit_transform(simulated[[f"lab{k}" for k in range(6)]])
-    model = branchwise.DDRTree(random_state=0).fit(X)
+    model = branchwise.learn_trajectory(X, support=0).estimator_
     found = pd.read_csv(fitted / "embedding.csv", index_col=0)
-    np.testing.assert_allclose(found[["ddrtree0", "ddrtree1"]], model.embedding_, atol=1e-9)
+    names = [f"ddrtree{k}" for k in range(6)]
+    np.testing.assert_allclose(found[names], model.embedding_, atol=1e-9)
     assert found.index.tolist() == simulated["patient"].tolist()
     centers = pd.read_csv(fitted / "centers.csv", index_col=0).to_numpy()
     chosen = np.linalg.norm(centers[found["center"]] - model.embedding_, axis=1)
@@ -51,7 +54,7 @@ def test_the_embedding_is_that_of_python(fitted, simulated):
 def test_tables_fit_together(fitted):
     _, samples = read_rows(fitted / "embedding.csv")
     header, centers = read_rows(fitted / "centers.csv")
-    assert header == ["center", "ddrtree0", "ddrtree1"]
+    assert header == ["center", *(f"ddrtree{k}" for k in range(6))]
     header, edges = read_rows(fitted / "tree.csv")
     assert header == ["source", "target", "length", "weight"]
     assert len(edges) == len(centers) - 1
@@ -107,14 +110,18 @@ def test_time_starts_where_the_label_is_most_frequent(fitted, simulated):
 def test_the_record_tells_how_to_get_the_same_again(fitted, table):
     run = read_run(fitted)
     assert run["input"]["sha256"] == hashlib.sha256(table.read_bytes()).hexdigest()
-    assert run["seed"] == 0
-    assert run["method"] == "DDRTree"
-    assert run["parameters"]["n_components"] == 2
+    assert (run["method"], run["way"]) == ("DDRTree", "auto")
+    assert run["parameters"]["n_components"] == 6
+    assert run["support"]["resamples"] + run["support"]["failed"] == 3
+    assert sum(run["support"]["tips"].values()) == run["support"]["resamples"]
+    path = branchwise.load(fitted / "model.branchwise").trajectory
+    assert run["found"][:2] == path.describe().splitlines()
+    assert run["found"][2].startswith("Of 3 resamples, ")
     assert run["preparation"]["standardize"] is True
     assert run["versions"]["numpy"] == np.__version__
     assert run["branchwise"] == branchwise.__version__
     assert run["converged"] is True
-    stages = {"read", "prepare", "fit", "trajectory", "write", "hash", "report"}
+    stages = {"read", "prepare", "fit", "trajectory", "support", "write", "hash", "report"}
     assert set(run["seconds"]) == stages
     assert run["objective"] == branchwise.load(fitted / "model.branchwise").estimator.objective_
 
@@ -342,7 +349,7 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
         (["--adjust", "weight"], "has no column 'weight'"),
         (["--id", "stage"], "must be unique"),
         (["--pca", "50"], "pca"),
-        (["--n_components", "50"], "n_components=50 must be at most"),
+        (["--n_components", "50", "--method", "ddrtree"], "n_components=50 must be at most"),
     ],
     ids=lambda value: value[0].lstrip("-") + value[-1] if isinstance(value, list) else "",
 )

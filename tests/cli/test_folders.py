@@ -108,7 +108,7 @@ def test_parts_of_a_forest_without_the_root_are_told(simulated, tmp_path, branch
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--end", "T2"], "--end needs a --root to start from"),
+        (["--end", "T2", "--method", "ddrtree"], "--end needs a --root to start from"),
         (["--kernel", "precomputed", "--standardize"], "--standardize is for features, not for"),
     ],
     ids=["end", "kernel"],

@@ -29,7 +29,16 @@ MODEL = "model.branchwise"
 REPORT = "report.html"
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-TABLES = ("embedding", "centers", "tree", "pseudotime", "branches", "milestones")
+TABLES = (
+    "embedding",
+    "centers",
+    "tree",
+    "pseudotime",
+    "branches",
+    "milestones",
+    "evidence",
+    "support",
+)
 
 
 def check_out(out: Path, *, force: bool) -> None:

@@ -29,6 +29,8 @@ TOL, MAX_ITER = 1e-4, 50
 NONE = np.empty((0, 2), dtype=np.intp)
 # Steps in which the weights of the nodes and the spread around them are found.
 N_STEPS = 5
+# Of fewer samples no half can tell anything of the other.
+LEAST_ROWS = 20
 # So many standard errors are a difference.
 SURE = 2.0
 # A smaller difference is none, however sure.
@@ -78,7 +80,7 @@ def evidence_table(view: View) -> "DataFrame":
             "log_likelihood": {name: values.mean() for name, values in found.items()},
             "difference": {name: (found["tree"] - each).mean() for name, each in found.items()},
             "std_error": {
-                name: (found["tree"] - each).std(ddof=1) / np.sqrt(len(each))
+                name: float(np.std(found["tree"] - each) / np.sqrt(len(each)))
                 for name, each in found.items()
             },
         }
@@ -141,7 +143,9 @@ def grid(points: Floats) -> Floats:
 
 def held_out(points: Floats, graph: Graph) -> Floats:
     """Log-likelihood of every sample under a fit to the half that it is not in."""
-    result = np.empty(len(points))
+    result = np.full(len(points), np.nan)
+    if len(points) < LEAST_ROWS:
+        return result
     for half in (0, 1):
         known, new = points[1 - half :: 2], points[half::2]
         result[half::2] = log_likelihood(known, new, fitted_nodes(known, graph))
@@ -224,6 +228,9 @@ def evidence_sentence(table: "DataFrame", n_forks: int) -> str:
     'A tree explains the samples better than a curve, the next best: by 0.80 ± 0.10 in ...'
     """
     own = "tree" if n_forks else "curve"
+    if table["log_likelihood"].isna().all():
+        n_samples = int(table["n_samples"].iloc[0])
+        return f"{n_samples} samples are too few to compare a {own} with other shapes."
     others = table.drop(index=list({"tree", own} - ({"curve"} if own == "tree" else set())))
     other = others["log_likelihood"].idxmax()
     difference, error = others.loc[other, ["difference", "std_error"]]
