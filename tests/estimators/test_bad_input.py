@@ -258,7 +258,11 @@ def test_too_many_components_are_refused(name, rng, shape):
     ("parameter", "value", "constraint"),
     [
         *(
-            ("n_components", value, r"an int in .* \[1, inf\), a float in .* \(0.0, 1.0\) or None")
+            (
+                "n_components",
+                value,
+                r"an int in .* \[1, inf\), a float in .* \(0.0, 1.0\), a str .* or None",
+            )
             for value in (0, -1, 0.0, 1.0, 1.5, -0.5, np.nan, "two")
         ),
         ("max_iter", 0, r"an int in the range \[1, inf\)"),

@@ -43,6 +43,8 @@ FIXED_POINT_RTOL = 1e-10
 MAX_FIXED_POINT_STEPS = 1000
 # A mean squared distance this small, against the squares of the centres, is that to their grid.
 TOGETHER = 1e-10
+# The part of the squared distance between different samples that leaves them apart.
+APART = 0.01
 
 
 def equal_rows_in_order(places: Ints, keys: Ints) -> Ints:
@@ -296,11 +298,11 @@ class DDRTree(StructureLearner):
                 drawn = candidates(keys[order], Z, n_drawn)
                 if not is_own:
                     C = self._starting_centers(drawn, len(Z), n_centers, d, Y, W)
-                elif self.n_centers is None:
-                    C = Z
-                else:
+                elif self.n_centers == "auto":
                     steps, step = on_grid(Z)
                     C = steps * step
+                else:
+                    C = Z
                 sigma = self._resolve_sigma(lambda: spread_around(Z, C, n_jobs), C)
             result = run_solver(
                 self,
@@ -384,12 +386,13 @@ class DDRTree(StructureLearner):
             return 0.0
         if isinstance(self.sigma, str):
             squared, directions = spread()
-            if squared <= TOGETHER * float(np.vdot(C, C)) / len(C):
-                # Every sample is at a centre, but for the grid that these start on: fewer different
-                # samples than centres. They are then as one centre per sample.
+            is_grid = self.random_state is None and self.init is None
+            if is_grid and squared <= TOGETHER * float(np.vdot(C, C)) / len(C):
+                # Fewer different samples than centres: every sample is at one, but for the grid.
                 different = np.unique(C, axis=0)
-                alone = len(different) == 1
-                squared, directions = (0.0, 1.0) if alone else spread_around(different, different)
+                if len(different) > 1:
+                    squared, directions = spread_around(different, different)
+                    squared *= APART
             # Points without any spread leave nothing to tell centres apart by.
             return squared / max(2.0, directions) or 1.0
         return float(self.sigma)
