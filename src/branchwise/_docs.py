@@ -96,7 +96,7 @@ ax : matplotlib Axes or None, default=None
 CELLS = {
     "adata": """
 adata : AnnData
-    With results of `branchwise.tl.ddrtree`, `drtree` or `spl`.
+    With results of `branchwise.tl.trajectory`, `ddrtree`, `drtree` or `spl`.
 """,
     "adata_to_fit": """
 adata : AnnData

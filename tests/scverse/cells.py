@@ -8,9 +8,10 @@ from branchwise.datasets import make_tree
 
 anndata = pytest.importorskip("anndata", reason="branchwise.tl works on AnnData objects")
 
-METHODS = ("ddrtree", "drtree", "spl")
+METHODS = ("trajectory", "ddrtree", "drtree", "spl")
 # Few centres and neighbours, and a twig to cut off: what is tested is where results go.
 QUICK = {
+    "trajectory": {"support": 0},
     "ddrtree": {"n_components": 4, "lam": 2.0, "n_centers": 40},
     "drtree": {},
     "spl": {"n_neighbors": 5},

@@ -9,6 +9,8 @@ from branchwise.trajectory import Trajectory
 
 from .cells import METHODS, QUICK, simulated_cells
 
+ESTIMATORS = {"ddrtree": branchwise.DDRTree, "drtree": branchwise.DRTree, "spl": branchwise.SPL}
+
 
 @pytest.fixture
 def cohorts():
@@ -24,11 +26,12 @@ def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
     getattr(branchwise.tl, method)(reference, **QUICK[method])
     branchwise.tl.pseudotime(reference, root="T1", end="T2")
     assert branchwise.tl.place(new, reference) is None
-    estimator = {"ddrtree": branchwise.DDRTree, "drtree": branchwise.DRTree, "spl": branchwise.SPL}[
-        method
-    ]
-    model = estimator(random_state=0, **QUICK[method]).fit(reference.X)
-    path = Trajectory.from_estimator(model).rooted(node="T1", end="T2")
+    if method == "trajectory":
+        path = branchwise.learn_trajectory(reference.X, **QUICK[method])
+    else:
+        estimator = ESTIMATORS[method](random_state=0, **QUICK[method])
+        path = Trajectory.from_estimator(estimator.fit(reference.X))
+    path = path.rooted(node="T1", end="T2")
     expected = path.place(new[:, reference.var_names].X)
     np.testing.assert_allclose(new.obs[f"{method}_pseudotime"], expected["pseudotime"], atol=1e-9)
     assert new.obs[f"{method}_branch"].tolist() == expected["branch"].tolist()

@@ -58,8 +58,8 @@ class Keys:
 class Entries:
     """What ``uns[key]`` holds."""
 
-    method: str = "method"  # "ddrtree", "drtree" or "spl"
-    params: str = "params"  # of the estimator, with None written as the word
+    method: str = "method"  # the tool: "trajectory", "ddrtree", "drtree" or "spl"
+    params: str = "params"  # of the estimator or the tool, with None written as the word
     use_rep: str = "use_rep"  # "X", or an entry of obsm
     layer: str = "layer"  # if there was one
     structure: str = "structure"  # of spl, if there was one
@@ -78,6 +78,8 @@ class Entries:
     branches: str = "branches"
     association: str = "association"
     support: str = "support"
+    evidence: str = "evidence"  # of `tl.trajectory`: tree, curve, plane and cloud
+    description: str = "description"  # and what was found, in sentences
 
 
 @dataclass(frozen=True)

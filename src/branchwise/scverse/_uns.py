@@ -19,7 +19,7 @@ from ._keys import PLACED, UNS, keys_of
 if TYPE_CHECKING:
     from anndata import AnnData
 
-METHODS = ("ddrtree", "drtree", "spl")
+METHODS = ("trajectory", "ddrtree", "drtree", "spl")
 # Stands for None, which files of older versions of AnnData cannot hold.
 NONE = "None"
 # A method of Trajectory and its arguments, with the name of a column for labels.
@@ -87,7 +87,7 @@ def present_keys(adata: "AnnData") -> list[str]:
 def find_key(adata: "AnnData", key: str | None) -> str:
     """The analysis that is meant: the one that is named, or the only one."""
     present = present_keys(adata)
-    calls = "branchwise.tl.ddrtree(adata), drtree or spl"
+    calls = "branchwise.tl.trajectory(adata), or ddrtree, drtree or spl,"
     if key is None:
         if len(present) == 1:
             return present[0]

@@ -5,6 +5,7 @@ from ._bootstrap import bootstrap
 from ._fit import ddrtree, drtree, spl
 from ._order import branches, pseudotime
 from ._place import place
+from ._trajectory import trajectory
 
 __all__ = [
     "bootstrap",
@@ -15,4 +16,5 @@ __all__ = [
     "pseudotime",
     "spl",
     "test_association",
+    "trajectory",
 ]

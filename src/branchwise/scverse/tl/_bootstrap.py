@@ -9,6 +9,7 @@ from ..._compat import import_pandas
 from ..._docs import CELLS, documented
 from ...data.dask import check_not_dask
 from ...trajectory import Trajectory
+from ...trajectory.bootstrap import Support
 from .._adata import Results, check_adata, representation, write
 from .._keys import UNS, keys_of
 from .._uns import (
@@ -17,9 +18,11 @@ from .._uns import (
     follow,
     model_of,
     projection_of,
+    restored,
     steps_of,
     trajectory_of,
 )
+from ._order import evidence_entry
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -82,7 +85,8 @@ def bootstrap(
       branch again;
     - ``uns[key]["support"]``: tables "branches" and "milestones" with support and similarity,
       "n_tips" (how many resamples have so many tips), "method", "level", "n_resamples", "n_failed"
-      and "n_unconverged".
+      and "n_unconverged";
+    - the column "support" of ``uns[key]["branches"]``, if `branches` or `pseudotime` was called.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def bootstrap(
     """
     check_adata(adata)
     key = find_key(adata, key)
-    entry, keys = entry_of(adata, key), keys_of(key)
+    entry = entry_of(adata, key)
     X = representation(adata, entry[UNS.use_rep], entry.get(UNS.layer))[0]
     again = f"call branchwise.tl.{entry[UNS.method]} again"
     check_not_dask(
@@ -119,11 +123,7 @@ def bootstrap(
             f"adata does not hold the cells or values any more that {key!r} was learned from; "
             f"{again}."
         )
-    trajectory = Trajectory.from_estimator(
-        model,
-        structure=entry.get(UNS.structure),
-        names=np.asarray(adata.obs_names, dtype=object),
-    )
+    trajectory = made_again(model, entry, np.asarray(adata.obs_names, dtype=object))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # `pseudotime` has told of a close root
         trajectory = follow(adata, trajectory, steps_of(entry))
@@ -142,7 +142,30 @@ def bootstrap(
         n_jobs=n_jobs,
         progress=progress,
     )
-    times = found.pseudotime_
+    results = support_results(found, key, level)
+    results.uns[key] = entry | results.uns[key]
+    if UNS.branches in entry:
+        trajectory = trajectory.with_support(found)
+        results.uns[key][UNS.branches] = trajectory.branch_table_
+    if UNS.evidence in entry:
+        results.uns[key] |= evidence_entry(trajectory)
+    return write(adata, results, copy)
+
+
+def made_again(model: Any, entry: dict[str, Any], names: Any) -> Trajectory:
+    """The cells on the graph as it was learned, with the way to learn it again."""
+    path = Trajectory.from_estimator(model, structure=entry.get(UNS.structure), names=names)
+    if entry[UNS.method] != "trajectory":
+        return path
+    params = restored(entry[UNS.params])
+    options = {name: params[name] for name in ("n_components", "level")}
+    steps = (("learn", options),)
+    return Trajectory.from_view(path.view, names=path.names_, estimator=model, steps=steps)
+
+
+def support_results(found: Support, key: str, level: float) -> Results:
+    """What was found again, and how much the time of each cell varies."""
+    keys, times = keys_of(key), found.pseudotime_
     support = {
         "branches": found.branches_,
         "milestones": found.milestones_,
@@ -156,16 +179,15 @@ def bootstrap(
         "n_failed": found.n_failed_,
         "n_unconverged": found.n_unconverged_,
     }
-    results = Results(
+    return Results(
         obs={
             keys.pseudotime_std: times["std"].to_numpy(),
             keys.pseudotime_lower: times["lower"].to_numpy(),
             keys.pseudotime_upper: times["upper"].to_numpy(),
             keys.branch_agreement: times["branch_agreement"].to_numpy(),
         },
-        uns={key: {**entry, UNS.support: support}},
+        uns={key: {UNS.support: support}},
     )
-    return write(adata, results, copy)
 
 
 def is_close(one: Any, other: Any) -> bool:

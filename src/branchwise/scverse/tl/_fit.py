@@ -245,33 +245,13 @@ def _fit(
     if structure is not None:
         as_structure(structure)  # complains before the fit, too
     model.fit(X, **(fit_params or {}))
-    nodes, edges = graph_of_model(model, structure)
     embedding, projection = cells_of(model, X)
-    is_tree = hasattr(model, "tree_")
     keys = keys_of(key_added)
-    entry = {
+    entry = entry_of_model(model, structure) | {
         UNS.method: method,
         UNS.params: storable({k: v for k, v in params.items() if k not in NOT_STORED}),
-        UNS.use_rep: source,
-        UNS.centers: nodes,
-        UNS.tree: model.tree_ if is_tree else adjacency(edges, len(nodes)),
-        UNS.objective_history: model.objective_history_,
-        UNS.n_iter: int(model.n_iter_),
-        UNS.converged: bool(model.converged_),
-        UNS.model: storable(estimator_state(model)),
+        **source_of(X, source, layer),
     }
-    if is_dask(X):
-        entry[UNS.from_dask] = True
-    if hasattr(model, "landmarks_"):
-        entry[UNS.landmarks] = model.landmarks_
-    if layer is not None:
-        entry[UNS.layer] = layer
-    if structure is not None:
-        entry[UNS.structure] = structure
-    if hasattr(model, "sigma_"):
-        entry[UNS.sigma] = float(model.sigma_)
-    if not is_tree:
-        entry[UNS.graph] = model.graph_
     results = Results(
         obsm={keys.embedding: embedding, keys.projection: projection},
         uns={key_added: entry},
@@ -280,6 +260,39 @@ def _fit(
         stale_uns=(keys.branch_colors,),
     )
     return write(adata, results, copy)
+
+
+def source_of(X: Any, source: str, layer: str | None) -> dict[str, Any]:
+    """What an entry of uns says of the matrix that was learned from."""
+    entry: dict[str, Any] = {UNS.use_rep: source}
+    if is_dask(X):
+        entry[UNS.from_dask] = True
+    if layer is not None:
+        entry[UNS.layer] = layer
+    return entry
+
+
+def entry_of_model(model: Any, structure: str | None = None) -> dict[str, Any]:
+    """What an entry of uns holds of a fitted estimator."""
+    nodes, edges = graph_of_model(model, structure)
+    is_tree = hasattr(model, "tree_")
+    entry = {
+        UNS.centers: nodes,
+        UNS.tree: model.tree_ if is_tree else adjacency(edges, len(nodes)),
+        UNS.objective_history: model.objective_history_,
+        UNS.n_iter: int(model.n_iter_),
+        UNS.converged: bool(model.converged_),
+        UNS.model: storable(estimator_state(model)),
+    }
+    if hasattr(model, "landmarks_"):
+        entry[UNS.landmarks] = model.landmarks_
+    if structure is not None:
+        entry[UNS.structure] = structure
+    if hasattr(model, "sigma_"):
+        entry[UNS.sigma] = float(model.sigma_)
+    if not is_tree:
+        entry[UNS.graph] = model.graph_
+    return entry
 
 
 def cells_of(model: Any, X: Any) -> tuple[Any, Any]:

@@ -206,16 +206,9 @@ def root_arguments(root: Any, adata: "AnnData", trajectory: Trajectory, at: str)
     """What `Trajectory.rooted` is to be told, in terms that a file can hold."""
     if root is None:
         return {}
-    if isinstance(root, dict | tuple):
-        pairs = list(root.items()) if isinstance(root, dict) else [root]
-        if len(pairs) != 1 or len(pairs[0]) != 2:
-            raise ValueError(
-                f"root={root!r} must be one column of adata.obs and one value, as "
-                "{'cell_type': 'HSC'}."
-            )
-        column, value = pairs[0]
-        column_of(adata, column, "root")
-        return {"labels": column, "value": value, "at": at}
+    label = check_label(root, adata)
+    if label is not None:
+        return {"labels": label[0], "value": label[1], "at": at}
     milestones = trajectory.milestones_.index.tolist()
     if not isinstance(root, str) or root in milestones:
         return {"node": root if isinstance(root, str) else np.asarray(root).tolist()}
@@ -234,6 +227,21 @@ def root_arguments(root: Any, adata: "AnnData", trajectory: Trajectory, at: str)
     return {"sample": root}
 
 
+def check_label(root: Any, adata: "AnnData") -> tuple[Any, Any] | None:
+    """Column and value of a root that is told by a label; of any other, None."""
+    if not isinstance(root, dict | tuple):
+        return None
+    pairs = list(root.items()) if isinstance(root, dict) else [root]
+    if len(pairs) != 1 or len(pairs[0]) != 2:
+        raise ValueError(
+            f"root={root!r} must be one column of adata.obs and one value, as "
+            "{'cell_type': 'HSC'}."
+        )
+    column, value = pairs[0]
+    column_of(adata, column, "root")
+    return column, value
+
+
 def _write(
     adata: "AnnData",
     key: str,
@@ -242,24 +250,35 @@ def _write(
     copy: bool,
 ) -> "AnnData | None":
     keys, entry = keys_of(key), entry_of(adata, key)
+    results = order_results(trajectory, key, steps)
+    results.uns[key] = without(entry, UNS.association, UNS.support) | results.uns[key]
+    if UNS.evidence in entry:
+        results.uns[key] |= evidence_entry(trajectory)
+    results.stale_obs, results.stale_var = keys.order + keys.support, keys.tests
+    return write(adata, results, copy)
+
+
+def order_results(trajectory: Trajectory, key: str, steps: list[Step]) -> Results:
+    """Where the cells are, and what is known of milestones and branches."""
+    from ...plotting.coloring import category_colors
+
     rooted = [given for call, given in steps if call == "rooted"]
     end = trajectory.view.end if rooted and "end" in rooted[0] else None
-    obs = order_columns(trajectory, key, has_root=bool(rooted), has_end=end is not None)
-    new = {
+    entry = {
         UNS.trajectory: trajectory_entry(trajectory, steps, end),
         UNS.milestones: trajectory.milestones_,
         UNS.branches: trajectory.branch_table_,
     }
-    from ...plotting.coloring import category_colors
-
-    kept = without(entry, UNS.association, UNS.support)
-    results = Results(
-        obs=obs,
-        uns={key: kept | new, keys.branch_colors: category_colors(len(trajectory.branch_table_))},
-        stale_obs=keys.order + keys.support,
-        stale_var=keys.tests,
+    colors = category_colors(len(trajectory.branch_table_))
+    return Results(
+        obs=order_columns(trajectory, key, has_root=bool(rooted), has_end=end is not None),
+        uns={key: entry, keys_of(key).branch_colors: colors},
     )
-    return write(adata, results, copy)
+
+
+def evidence_entry(trajectory: Trajectory) -> dict[str, Any]:
+    """What else may explain the cells, and all that was found, in sentences."""
+    return {UNS.evidence: trajectory.evidence_, UNS.description: trajectory.describe()}
 
 
 def order_columns(

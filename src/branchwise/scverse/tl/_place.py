@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Coordinates of a PCA that agree to this part of their size are of that PCA.
 SAME = 1e-3
+# What is known of the reference's own cells.
+OF_CELLS = (UNS.association, UNS.support, UNS.evidence, UNS.description)
 
 
 @documented(CELLS)
@@ -43,7 +45,8 @@ def place(
         The new cells, prepared (normalised, logarithms taken, scaled) as the reference was. A Dask
         array is read chunk by chunk, and never loaded.
     reference : AnnData
-        With results of `ddrtree`, `drtree` or `spl`; its cells are needed only to check a PCA.
+        With results of `trajectory`, `ddrtree`, `drtree` or `spl`; its cells are needed only to
+        check a PCA.
     key : str or None, default=None
         Name of the results in the reference, and in ``adata``; None: the only ones.
     use_rep : str or None, default=None
@@ -62,7 +65,8 @@ def place(
     Notes
     -----
     Writes the slots of `ddrtree` and `branches` for the new cells, and of `pseudotime` if the
-    reference has them; ``uns[key]`` is the reference's, without its tests and support, so that
+    reference has them; ``uns[key]`` is the reference's, without its tests, evidence and
+    support, so that
     `branchwise.pl` draws the new cells on its graph.
 
     Examples
@@ -101,7 +105,7 @@ def place(
         obs=columns,
         obsm={keys.embedding: embedding, keys.projection: projection},
         # Nothing is shared with the reference, which may change.
-        uns={key: deepcopy(without(entry, UNS.association, UNS.support)) | tables, **colors},
+        uns={key: deepcopy(without(entry, *OF_CELLS)) | tables, **colors},
         stale_obs=keys.order + keys.support,
         stale_var=keys.tests,
     )
