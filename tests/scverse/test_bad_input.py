@@ -112,7 +112,7 @@ def test_results_of_others_are_not_overwritten(adata):
 @pytest.mark.parametrize("name", ["pseudotime", "branches", "test_association", "bootstrap"])
 def test_a_missing_fit_names_the_call(adata, name):
     with pytest.raises(
-        KeyError, match=r"adata holds no tree; call branchwise\.tl\.ddrtree\(adata\)"
+        KeyError, match=r"adata holds no tree; call branchwise\.tl\.trajectory\(adata\)"
     ):
         getattr(branchwise.tl, name)(adata)
     with pytest.raises(KeyError, match="key='spl' is no tree of adata, which has none"):

@@ -86,7 +86,7 @@ def test_a_pca_that_is_not_of_the_values_is_noticed(cohorts):
 
 def test_bad_references_are_explained(cohorts):
     reference, new = cohorts
-    with pytest.raises(KeyError, match=r"adata holds no tree; call branchwise\.tl\.ddrtree"):
+    with pytest.raises(KeyError, match=r"adata holds no tree; call branchwise\.tl\.trajectory"):
         branchwise.tl.place(new, reference)
     branchwise.tl.ddrtree(reference)
     with pytest.raises(ValueError, match="adata lacks 1 of the 6 genes of the reference: 'gene 0'"):

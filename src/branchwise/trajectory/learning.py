@@ -24,6 +24,7 @@ from sklearn.neighbors import NearestNeighbors
 from .._typing import Floats, Matrix
 from ..data.checks import check_samples, resolve_n_centers
 from ..data.dask import is_dask
+from ..data.dask_errors import failures_in_words
 from ..data.landmarks import choose_landmarks
 from ..estimators import DDRTree
 from ..graph import adjacency
@@ -85,7 +86,7 @@ def learn(
     if not is_dask(X):
         names = getattr(X, "index", None) if names is None else names
         X = check_samples(model, X, ensure_min_samples=2)
-    rows = choose_landmarks(X, SHAPE_ROWS, 0, cover=False)[0] if X.shape[0] > SHAPE_ROWS else X
+    rows = shape_rows(model, X)
     d = resolve_components(n_components, rows)
     start = starting_form(rows, d)
     first = candidate(start, d)
@@ -102,6 +103,15 @@ def learn(
             steps: Steps = (("learn", {"n_components": n_components, "level": level}),)
             return Trajectory.from_view(path.view, names=path.names_, estimator=fitted, steps=steps)
         graph = to_space(fitted, cut(path.view, tip))
+
+
+def shape_rows(model: DDRTree, X: Any) -> Matrix:
+    """The samples that the shape is looked for in, in memory: all, or some of many."""
+    if X.shape[0] > SHAPE_ROWS:
+        return choose_landmarks(X, SHAPE_ROWS, 0, cover=False)[0]
+    if not is_dask(X):
+        return X
+    return check_samples(model, gathered(X), ensure_min_samples=2)
 
 
 def starting_form(rows: Matrix, n_components: int) -> Start:
@@ -226,8 +236,15 @@ def cut(view: View, tip: int) -> Reduced:
 
 def points_of(model: DDRTree) -> Floats:
     """The samples along the components, gathered from the workers if they are there."""
-    points: Any = model.projection_
-    return np.asarray(points.compute() if is_dask(points) else points, dtype=np.float64)
+    return np.asarray(gathered(model.projection_), dtype=np.float64)
+
+
+def gathered(values: Any) -> Any:
+    """What a Dask array holds, in memory; everything else as it is."""
+    if not is_dask(values):
+        return values
+    with failures_in_words(values, values):
+        return values.compute()
 
 
 def largest_deviation(view: View) -> float:
