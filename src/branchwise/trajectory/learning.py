@@ -47,6 +47,8 @@ SHAPE_GAMMA, SHAPE_LAM = 10.0, 0.1
 GAMMA, LAM = 1.0, 0.03
 # Coordinates are rounded to this part of their spread, so that units and order leave no trace.
 GRID = 2.0**-20
+# Rows that differ by no more than this part of their size are equal.
+ROUNDING = 8 * np.finfo(np.float64).eps
 # While the shape is looked for nobody sees the last digits.
 TOL, MAX_ITER = 1e-4, 100
 
@@ -89,6 +91,7 @@ def learn(
     rows = shape_rows(model, X)
     d = resolve_components(n_components, rows)
     start = starting_form(rows, d)
+    d = min(d, start.points.shape[1])
     first = candidate(start, d)
     graph = believed(first, start, d, level)
     n_nodes = len(first.nodes)
@@ -120,7 +123,8 @@ def starting_form(rows: Matrix, n_components: int) -> Start:
     mean, axes = DDRTree(n_dims).starting_axes(rows)
     points = np.asarray(rows @ axes.T - mean @ axes.T, dtype=np.float64)
     unit = float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
-    if not unit > 0:
+    # Equal rows differ from their mean by its rounding.
+    if not unit > ROUNDING * np.linalg.norm(mean):
         raise ValueError(
             "All rows of X are equal, so that there is nothing to put in order; look whether the "
             "right columns were read."
