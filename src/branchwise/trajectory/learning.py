@@ -49,6 +49,8 @@ GAMMA, LAM = 1.0, 0.03
 GRID = 2.0**-20
 # Rows that differ by no more than this part of their size are equal.
 ROUNDING = 8 * np.finfo(np.float64).eps
+# Centres that have less than this part of their first variance have fallen together.
+COLLAPSED = 0.01
 # While the shape is looked for nobody sees the last digits.
 TOL, MAX_ITER = 1e-4, 100
 
@@ -162,7 +164,7 @@ def candidate(start: Start, n_components: int) -> Reduced:
     n_centers = resolve_n_centers("auto", len(points))
     model = quick(n_components, gamma=SHAPE_GAMMA, lam=SHAPE_LAM * len(points))
     model.set_params(init=from_space(model, averaged, ward_means(averaged, n_centers)))
-    model.fit(averaged)
+    model = fitted(model, averaged)
     path = Trajectory.from_estimator(model, points=model.project(points))
     least = NOISE_LENGTHS * largest_deviation(path.view)
     graph = whole(path.view.base.nodes, path.view.base.edges)
@@ -217,7 +219,20 @@ def course(model: DDRTree, X: Any, shape: Reduced, share: float, named: Any = No
     with warnings.catch_warnings():
         if model.max_iter == MAX_ITER:
             warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X if named is None else named)
+        return fitted(model, X if named is None else named)
+
+
+def fitted(model: DDRTree, X: Any) -> DDRTree:
+    """The model fitted to samples, with narrower assignments if its centres fall together.
+
+    The usual width is that of samples around their centres: of few samples in many dimensions it
+    is as large as the whole.
+    """
+    model.fit(X)
+    least = COLLAPSED * np.var(model.init, axis=0).sum()
+    while np.var(model.centers_, axis=0).sum() < least:
+        model.set_params(sigma=model.sigma_ / 2).fit(X)
+    return model
 
 
 def from_space(model: DDRTree, X: Any, nodes: Floats) -> Floats:
