@@ -117,7 +117,7 @@ def trajectory(
     check_adata(adata)
     check_free(adata, check_key(key_added))
     X, source = representation(adata, use_rep, layer)
-    check_resamples(support, X)
+    check_resamples(support)
     check_random_state(seed := as_seed(random_state))
     check_label(root, adata)
     options = {"n_components": n_components, "level": level}
