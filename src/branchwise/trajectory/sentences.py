@@ -69,7 +69,9 @@ def counted(n: int, one: str, many: str | None = None) -> str:
 def support_sentences(found: "Support") -> list[str]:
     """How often tips and forks were found again, and whether resamples agree."""
     n, tips = found.n_resamples_, found.n_tips_
-    spread = [f"{count} have {number} tips" for number, count in tips.items()]
+    spread = [
+        f"{count} {'has' if count == 1 else 'have'} {number} tips" for number, count in tips.items()
+    ]
     told = [f"Of {n} resamples, {listed(spread)}."]
     forks = found.milestones_.query("kind == 'fork'")["support"]
     again = [f"{name} in {round(share * n)} of {n}" for name, share in forks.items()]
