@@ -17,8 +17,6 @@ import scanpy as sc
 
 import branchwise
 
-# Fates that part late differ in few genes: two components, as by default, would hide them.
-N_COMPONENTS = 10
 LINEAGE = {
     "CD14+ Monocyte": "monocytes",
     "CD19+ B": "B cells",
@@ -28,16 +26,15 @@ LINEAGE = {
 }
 
 
-def myeloid_cells():
+def myeloid_cells(support=20):
     """Simulated cells, ordered from the progenitors to four fates."""
     with warnings.catch_warnings():
         # The names of its cells are not unique, as those of four simulated runs were put together.
         warnings.filterwarnings("ignore", "Observation names are not unique", UserWarning)
         adata = sc.datasets.krumsiek11()
     adata.obs_names_make_unique()
-    branchwise.tl.ddrtree(adata, n_components=N_COMPONENTS)
-    branchwise.tl.branches(adata, prune=True)
-    branchwise.tl.pseudotime(adata, root={"cell_type": "progenitor"})
+    # Half of the cells are called progenitors: time starts at an end.
+    branchwise.tl.trajectory(adata, root={"cell_type": "progenitor"}, at="tip", support=support)
     branchwise.tl.test_association(adata)
     return adata
 
@@ -46,16 +43,18 @@ def blood_cells():
     """Real cells: a tree in the principal components that come with them."""
     adata = sc.datasets.pbmc68k_reduced()
     adata.obs["lineage"] = adata.obs["bulk_labels"].astype(str).map(LINEAGE).fillna("T cells")
-    branchwise.tl.ddrtree(adata, n_components=N_COMPONENTS)
+    # Step by step: mature cells do not fork, and are drawn as a tree of likeness all the same.
+    branchwise.tl.ddrtree(adata, n_components=10)
     branchwise.tl.branches(adata, prune=True)
     branchwise.tl.pseudotime(adata, root={"lineage": "CD34+"})
     return adata
 
 
-def main(picture: str) -> None:
+def main(picture: str, support: int = 20) -> None:
     """Learn both trees and draw them."""
-    myeloid, blood = myeloid_cells(), blood_cells()
-    table = myeloid.obs.groupby("ddrtree_branch", observed=True)["cell_type"]
+    myeloid, blood = myeloid_cells(support), blood_cells()
+    print(myeloid.uns["trajectory"]["description"])
+    table = myeloid.obs.groupby("trajectory_branch", observed=True)["cell_type"]
     print("Simulated myeloid cells by branch:")
     print(table.value_counts().unstack().fillna(0).astype(int).to_string())
 
@@ -80,8 +79,8 @@ def main(picture: str) -> None:
 
 def tip_of(adata, cell_type):
     """The tip of the branch that most cells of a type are on."""
-    branch = adata.obs["ddrtree_branch"][adata.obs["cell_type"] == cell_type].mode()[0]
-    return adata.uns["ddrtree"]["branches"].loc[branch, "end"]
+    branch = adata.obs["trajectory_branch"][adata.obs["cell_type"] == cell_type].mode()[0]
+    return adata.uns["trajectory"]["branches"].loc[branch, "end"]
 
 
 if __name__ == "__main__":

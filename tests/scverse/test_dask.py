@@ -407,13 +407,13 @@ def test_what_the_documentation_shows_of_an_atlas_runs(tmp_path, monkeypatch):
     size = counts.sum(axis=1, keepdims=True)
     prepared = branchwise.Preparation(log1p=True, pca=50).fit_transform(counts / size * 1e4)
     atlas.obsm["X_pca"] = prepared
-    branchwise.tl.ddrtree(atlas, n_components=10)
+    branchwise.tl.trajectory(atlas, root={"day": "0"}, support=0)
     # In single precision, of which a fit makes somewhat more.
-    scale = np.abs(atlas.obsm["X_ddrtree"]).max()
+    scale = np.abs(atlas.obsm["X_trajectory"]).max()
     np.testing.assert_allclose(
-        adata.obsm["X_ddrtree"], atlas.obsm["X_ddrtree"], atol=1e-5 * scale, rtol=0
+        adata.obsm["X_trajectory"], atlas.obsm["X_trajectory"], atol=1e-5 * scale, rtol=0
     )
-    assert new.obs["ddrtree_pseudotime"].shape == (1000,)
+    assert new.obs["trajectory_pseudotime"].shape == (1000,)
     assert (tmp_path / "order.csv").exists()
 
 

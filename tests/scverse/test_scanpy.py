@@ -37,7 +37,7 @@ def example():
 @pytest.fixture(scope="module")
 def myeloid(example):
     """Simulated cells of krumsiek11, analysed as in the example."""
-    return example["myeloid_cells"]()
+    return example["myeloid_cells"](support=0)
 
 
 # Scanpy's use of matplotlib.
@@ -75,9 +75,9 @@ def test_pca_of_scanpy_is_the_default_and_new_cells_follow_it():
 
 
 def test_every_simulated_fate_has_a_tip_of_its_own(myeloid):
-    branches = myeloid.uns["ddrtree"]["branches"]
+    branches = myeloid.uns["trajectory"]["branches"]
     mature = myeloid.obs[myeloid.obs["cell_type"].isin(FATES)]
-    count = mature.groupby(["cell_type", "ddrtree_branch"], observed=True).size().unstack()
+    count = mature.groupby(["cell_type", "trajectory_branch"], observed=True).size().unstack()
     count = count.fillna(0)
     home = count.idxmax(axis=1)
     assert home.loc[FATES].nunique() == 4
@@ -87,11 +87,11 @@ def test_every_simulated_fate_has_a_tip_of_its_own(myeloid):
     assert of_fate.min() >= 0.95
     assert of_branch.min() >= 0.95
     # One more tip: that of the progenitors, where time starts.
-    tips = myeloid.uns["ddrtree"]["milestones"].query("kind == 'tip'")
+    tips = myeloid.uns["trajectory"]["milestones"].query("kind == 'tip'")
     assert len(tips) == 5
     stem = branches.index[branches["start_time"] == 0]
     assert len(stem) == 1
-    earliest = myeloid.obs[myeloid.obs["ddrtree_branch"] == stem[0]]
+    earliest = myeloid.obs[myeloid.obs["trajectory_branch"] == stem[0]]
     assert (earliest["cell_type"] == "progenitor").all()
 
 
@@ -101,7 +101,7 @@ def test_pseudotime_follows_the_order_of_each_simulated_run(myeloid, run):
     one = myeloid.obs.iloc[160 * run : 160 * (run + 1)]
     assert one["cell_type"].iloc[0] == "progenitor"
     assert one["cell_type"].iloc[-1] in FATES
-    assert spearmanr(np.arange(160), one["ddrtree_pseudotime"]).statistic >= 0.9
+    assert spearmanr(np.arange(160), one["trajectory_pseudotime"]).statistic >= 0.9
 
 
 def test_blood_cells_part_into_myeloid_and_lymphoid_ones(example):
@@ -122,14 +122,21 @@ def test_blood_cells_part_into_myeloid_and_lymphoid_ones(example):
 @pytest.mark.filterwarnings("ignore:Observation names are not unique:UserWarning")
 def test_what_the_documentation_shows_runs(tmp_path, monkeypatch):
     text = (EXAMPLE.parents[1] / "docs" / "scanpy.md").read_text("utf-8")
-    code = text.split("```python")[1].split("```")[0]
-    assert "n_resamples=100" in code
+    whole, steps = (part.split("```")[0] for part in text.split("```python")[1:3])
+    assert 'at="tip")' in whole
+    assert "n_resamples=100" in steps
     monkeypatch.chdir(tmp_path)
-    exec(code.replace("n_resamples=100", "n_resamples=2"), {})
+    made = {}
+    exec(whole.replace('at="tip")', 'at="tip", support=2)'), made)
     assert (tmp_path / "cells.h5ad").exists()
+    steps = steps.replace("adata,", 'adata, key="ddrtree",').replace(
+        "ddrtree(adata, key=", "ddrtree(adata, key_added="
+    )
+    exec(steps.replace("n_resamples=100", "n_resamples=2"), made)
+    assert {"trajectory", "ddrtree"} <= set(made["adata"].uns)
 
 
 def test_example_draws_its_picture(example, tmp_path, capsys):
-    example["main"](str(tmp_path / "picture.png"))
+    example["main"](str(tmp_path / "picture.png"), support=2)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert "Simulated myeloid cells by branch" in capsys.readouterr().out

@@ -46,7 +46,7 @@ def content(adata):
 def test_fit_writes_what_the_estimator_finds(adata, method, estimator):
     tool = getattr(branchwise.tl, method)
     assert tool(adata, **QUICK[method]) is None
-    model = estimator(random_state=0, **QUICK[method]).fit(adata.X)
+    model = estimator(**QUICK[method]).fit(adata.X)
     found = Trajectory.from_estimator(model)
     embedding = model.skeleton_ if method == "spl" else model.embedding_
     np.testing.assert_allclose(adata.obsm[f"X_{method}"], embedding, rtol=1e-12)
@@ -98,14 +98,14 @@ def test_views_of_sparse_and_whole_numbers_are_fitted(adata, make):
     some = adata[::2]
     branchwise.tl.ddrtree(some, use_rep="X")
     branchwise.tl.ddrtree(some, use_rep="X_table", key_added="small")
-    expected = DDRTree(random_state=0).fit(adata.X.toarray()[::2]).embedding_
+    expected = DDRTree().fit(adata.X.toarray()[::2]).embedding_
     np.testing.assert_allclose(some.obsm["X_ddrtree"], expected, atol=1e-9)
     assert some.obsm["X_small"].shape == (60, 2)
 
 
 def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):
     branchwise.tl.pseudotime(learned, root={"day": "0"}, end="T2")
-    model = DDRTree(random_state=0, **QUICK["ddrtree"]).fit(learned.X)
+    model = DDRTree(**QUICK["ddrtree"]).fit(learned.X)
     path = Trajectory.from_estimator(model)
     path = path.rooted(labels=learned.obs["day"].to_numpy(), value="0", end="T2")
     obs = learned.obs

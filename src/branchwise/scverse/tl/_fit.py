@@ -54,12 +54,14 @@ def ddrtree(
     use_rep: str | None = None,
     layer: str | None = None,
     key_added: str = "ddrtree",
-    random_state: Any = 0,
+    random_state: Any = None,
     resume: bool = False,
     copy: bool = False,
     **params: Any,
 ) -> "AnnData | None":
     """Learn a tree of cluster centres: for noisy cells of a branching process (`DDRTree`).
+
+    This is the paper's model with its parameters; `trajectory` is the whole way to an answer.
 
     Parameters
     ----------
@@ -68,15 +70,15 @@ def ddrtree(
     {fit_from}
     key_added : str, default="ddrtree"
         Name of the results.
-    random_state : int, RandomState or None, default=0
-        Seeds k-means. The seed is written down; None draws one.
+    random_state : int, RandomState or None, default=None
+        None starts from Ward's clusters, without chance; a seed starts from k-means, and is written
+        down.
     resume : bool, default=False
         Go on from the last iteration in the file ``checkpoint``, if there is one.
     {copy}
     **params
-        Parameters of `branchwise.DDRTree` by their names. A tree with many branches needs more
-        components than the two that are drawn: set ``n_components``. A callable kernel and
-        structures of your own classes are refused, as no file could keep them.
+        Parameters of `branchwise.DDRTree` by their names. A callable kernel and structures of your
+        own classes are refused, as no file could keep them.
 
     Returns
     -------
@@ -240,7 +242,8 @@ def _fit(
     check_free(adata, check_key(key_added))
     X, source = representation(adata, use_rep, layer)
     model = make_estimator(method, params)
-    model.set_params(random_state=as_seed(random_state))
+    has_chance = method != "ddrtree" or random_state is not None
+    model.set_params(random_state=as_seed(random_state) if has_chance else None)
     params = parameters_state(model)  # refuses before the fit what no file can keep
     if structure is not None:
         as_structure(structure)  # complains before the fit, too
