@@ -389,7 +389,8 @@ def test_what_the_documentation_shows_of_an_atlas_runs(tmp_path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot", reason="pictures")
     plt.switch_backend("agg")
     rng, adata = np.random.default_rng(0), simulated_cells(1200, 60)
-    counts = rng.poisson(3 * adata.X).astype(np.float32)  # simulated
+    # Simulated, and deep enough for day 0 to be seen at an end.
+    counts = rng.poisson(100 * adata.X).astype(np.float32)
     atlas = anndata.AnnData(sparse.csr_matrix(counts), obs=adata.obs, var=adata.var)
     written(atlas, "zarr", tmp_path).rename(tmp_path / "atlas.zarr")
     monkeypatch.chdir(tmp_path)
