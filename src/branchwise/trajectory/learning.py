@@ -101,13 +101,13 @@ def learn(
     graph = graph._replace(nodes=start.unit * graph.nodes @ start.axes + start.mean)
     model.set_params(n_components=d)
     while True:
-        fitted = course(model, X, graph, len(graph.nodes) / n_nodes, given)
-        path = Trajectory.from_estimator(fitted, points=points_of(fitted), names=names)
+        last = course(model, X, graph, len(graph.nodes) / n_nodes, given)
+        path = Trajectory.from_estimator(last, points=points_of(last), names=names)
         tip = tip_to_cut(path.view, level)
         if tip is None:
             steps: Steps = (("learn", {"n_components": n_components, "level": level}),)
-            return Trajectory.from_view(path.view, names=path.names_, estimator=fitted, steps=steps)
-        graph = to_space(fitted, cut(path.view, tip))
+            return Trajectory.from_view(path.view, names=path.names_, estimator=last, steps=steps)
+        graph = to_space(last, cut(path.view, tip))
 
 
 def shape_rows(model: DDRTree, X: Any) -> Matrix:
@@ -176,7 +176,7 @@ def believed(shape: Reduced, start: Start, n_components: int, level: float) -> R
     n_nodes = len(shape.nodes)
     while True:
         share = len(shape.nodes) / n_nodes
-        model = course(quick(n_components), start.points, shape, share)
+        model = course(quick(n_components, gamma=GAMMA), start.points, shape, share)
         view = Trajectory.from_estimator(model).view
         tip = tip_to_cut(view, level)
         if tip is None:
@@ -200,9 +200,9 @@ def ward_means(points: Floats, n_centers: int) -> Floats:
     return sums / np.bincount(labels)[:, np.newaxis]
 
 
-def quick(n_components: int, *, gamma: float = GAMMA, lam: float = 0.0) -> DDRTree:
+def quick(n_components: int, **options: float) -> DDRTree:
     """A model whose last digits nobody sees."""
-    return DDRTree(n_components, gamma=gamma, lam=lam, tol=TOL, max_iter=MAX_ITER)
+    return DDRTree(n_components, tol=TOL, max_iter=MAX_ITER, **options)
 
 
 def course(model: DDRTree, X: Any, shape: Reduced, share: float, named: Any = None) -> DDRTree:
