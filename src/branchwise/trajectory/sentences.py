@@ -21,6 +21,9 @@ def findings(path: Any) -> list[str]:
     """The sentences of `Trajectory.describe`."""
     found = [branches_sentence(path)]
     found.append(evidence_sentence(path.evidence_, n_forks(path.view)))
+    n_compared, n_samples = int(path.evidence_["n_samples"].iloc[0]), len(path.names_)
+    if n_compared < n_samples:
+        found.append(f"Shapes were compared on {n_compared:,} of the {n_samples:,} samples.")
     if path.support_ is not None:
         found += support_sentences(path.support_)
     return found
