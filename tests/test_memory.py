@@ -52,7 +52,7 @@ def test_a_fit_that_cannot_fit_says_so_before_it_starts(system):
         "of features, for instance with sklearn.decomposition.PCA"
     )
     with pytest.raises(MemoryError, match=message):
-        DDRTree(n_centers=None, callback=records.append).fit(branching(300, 50))
+        DDRTree(2, n_centers=None, callback=records.append).fit(branching(300, 50))
     assert records == []
 
 

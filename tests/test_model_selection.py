@@ -24,7 +24,7 @@ from branchwise.model_selection import (
 from .conftest import branching
 
 IRIS = load_iris().data
-ESTIMATORS = [SPL(gamma=1.0), DRTree(), DDRTree(random_state=0)]
+ESTIMATORS = [SPL(gamma=1.0), DRTree(), DDRTree(2, random_state=0)]
 
 
 def ring(n_samples=200, n_features=6, noise=0.1, seed=0):
@@ -134,7 +134,7 @@ def test_ddrtree_chooses_a_tree_almost_as_good_as_any(seed):
 
 def test_the_most_stable_of_the_most_likely_trees_is_chosen():
     X = branching(200, 6)
-    result = select(DDRTree(random_state=0), X, {"lam": [0.1, 1.0, 10.0, 100.0]})
+    result = select(DDRTree(2, random_state=0), X, {"lam": [0.1, 1.0, 10.0, 100.0]})
     table = pd.DataFrame(result.results_)
     best = table.log_likelihood.idxmax()
     near = table[
@@ -216,7 +216,7 @@ def test_stability_of_trees_shrunk_to_a_point_is_zero():
     assert stability([np.zeros(3), np.arange(3.0)]) == 0
 
 
-@pytest.mark.parametrize("model", [*ESTIMATORS, DDRTree(assignment="hard")])
+@pytest.mark.parametrize("model", [*ESTIMATORS, DDRTree(2, assignment="hard")])
 @pytest.mark.parametrize("shape", [(12, 2), (300, 5)])
 def test_every_combination_of_the_default_grid_can_be_fitted(model, shape):
     X = np.random.default_rng(0).normal(size=shape)
@@ -268,9 +268,9 @@ def test_dask_arrays_are_not_loaded_unasked():
     with pytest.raises(
         ValueError, match=r"^X is a Dask array, but .*pass X.compute\(\) if .*X\[::10\].compute"
     ):
-        select(DDRTree(), chunks)
+        select(DDRTree(2), chunks)
     with pytest.raises(ValueError, match=r"^X is a Dask DataFrame, but .*sample\(frac=0.1\).comp"):
-        select(DDRTree(), dd.from_dask_array(chunks))
+        select(DDRTree(2), dd.from_dask_array(chunks))
 
 
 def test_other_estimators_are_refused():
@@ -307,7 +307,7 @@ def test_any_table_can_be_searched(make):
 
 def test_default_grid_keeps_the_number_of_starting_centres():
     X = branching(60, 4)
-    selection = select(DDRTree(init=X[:7, :2], random_state=0), X)
+    selection = select(DDRTree(2, init=X[:7, :2], random_state=0), X)
     assert len(selection.best_estimator_.centers_) == 7
 
 

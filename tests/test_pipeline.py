@@ -32,17 +32,17 @@ PREPARED = Preparation(adjust=["age", "site"], standardize=True)
 
 
 def test_what_is_adjusted_for_is_no_feature(frame):
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     assert made.features == list("abcd")
     X = PREPARED.fit_transform(frame[list("abcd")], covariates=frame[["age", "site"]])
-    expected = DDRTree(random_state=0).fit_transform(np.asarray(X))
+    expected = DDRTree(2, random_state=0).fit_transform(np.asarray(X))
     np.testing.assert_allclose(made.transform(frame), expected, rtol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:Time starts where")  # labels by lot
 def test_the_file_places_as_the_pipeline_does(frame, tmp_path):
     root = {"column": "site", "value": "x"}
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root=root)
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, root=root)
     made.save(tmp_path / "model.branchwise")
     again = branchwise.load(tmp_path / "model.branchwise")
     new = frame.iloc[::-1].assign(a=frame["a"] + 0.1)[["site", "d", "c", "b", "a", "age"]]
@@ -52,7 +52,7 @@ def test_the_file_places_as_the_pipeline_does(frame, tmp_path):
 
 
 def test_rows_are_placed_one_by_one(frame):
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root={"node": "T1"})
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, root={"node": "T1"})
     new = frame.assign(a=frame["a"] * 1.01)
     together = made.place(new)
     alone = pd.concat([made.place(new.iloc[[k]]) for k in range(5)])
@@ -60,7 +60,7 @@ def test_rows_are_placed_one_by_one(frame):
 
 
 def test_equal_names_of_new_samples_stay_apart(frame):
-    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(adjust=["age"]))
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(adjust=["age"]))
     twice = frame.iloc[[0, 1, 0]]
     places = made.place(twice)
     assert places.index.tolist() == ["s0", "s1", "s0"]
@@ -78,9 +78,9 @@ def test_sparse_tables(frame):
         source="simulated counts",
     )
     prepared = Preparation(log1p=True, pca=5)
-    made = fit_pipeline(table, DDRTree(random_state=0), prepared)
+    made = fit_pipeline(table, DDRTree(2, random_state=0), prepared)
     dense = pd.DataFrame(counts, columns=table.features, index=names)
-    expected = fit_pipeline(dense, DDRTree(random_state=0), prepared)
+    expected = fit_pipeline(dense, DDRTree(2, random_state=0), prepared)
     np.testing.assert_allclose(made.transform(table), expected.transform(dense), atol=1e-6)
     some, order = [5, 0, 7], np.arange(20)[::-1]
     shuffled = Table(
@@ -96,7 +96,7 @@ def test_sparse_tables(frame):
 def test_sparse_tables_after_a_dense_one():
     counts = np.random.default_rng(1).poisson(1.0, size=(80, 20)).astype(float)
     dense = pd.DataFrame(counts, columns=[f"g{k}" for k in range(20)])
-    made = fit_pipeline(dense, DDRTree(random_state=0), Preparation(log1p=True))
+    made = fit_pipeline(dense, DDRTree(2, random_state=0), Preparation(log1p=True))
     names = [f"c{k}" for k in range(80)]
     table = Table(
         X=sparse.csr_array(counts),
@@ -109,7 +109,7 @@ def test_sparse_tables_after_a_dense_one():
 
 
 @pytest.mark.parametrize("fitted_to", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("model", [DDRTree(random_state=0), DRTree(), SPL(gamma=1.0)], ids=repr)
+@pytest.mark.parametrize("model", [DDRTree(2, random_state=0), DRTree(), SPL(gamma=1.0)], ids=repr)
 def test_scaled_samples_have_one_place_however_they_are_stored(fitted_to, model):
     """What was learned from a sparse matrix places the rows of a CSV file, and the reverse."""
     rng = np.random.default_rng(1)
@@ -134,7 +134,9 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
     gaps = frame.copy()
     gaps.loc["s3", "b"] = np.nan
     gaps.loc["s9", "site"] = None
-    made = fit_pipeline(gaps, DDRTree(random_state=0), Preparation(impute="drop", adjust=["site"]))
+    made = fit_pipeline(
+        gaps, DDRTree(2, random_state=0), Preparation(impute="drop", adjust=["site"])
+    )
     assert len(made.estimator.embedding_) == 58
     assert "s3" not in made.transform(gaps).index
     gaps["b"] = np.nan
@@ -146,7 +148,7 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
 
 def test_stages_are_told(frame):
     told = []
-    fit_pipeline(frame, DDRTree(random_state=0), PREPARED, on_stage=told.append)
+    fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, on_stage=told.append)
     assert told == ["prepare", "fit", "trajectory"]
 
 
@@ -164,13 +166,13 @@ def test_stages_are_told(frame):
 )
 def test_wrong_roots(root, says, frame):
     with pytest.raises(ValueError, match=says):
-        fit_pipeline(frame, DDRTree(random_state=0), PREPARED, root=root)
+        fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, root=root)
 
 
 def test_errors_in_roots_are_told_before_the_fit(frame):
     told = []
     with pytest.raises(ValueError, match="sample='Q' is no sample; the names are s0"):
-        fit_pipeline(frame, DDRTree(), PREPARED, root={"sample": "Q"}, on_stage=told.append)
+        fit_pipeline(frame, DDRTree(2), PREPARED, root={"sample": "Q"}, on_stage=told.append)
     assert told == ["prepare"]
 
 
@@ -183,14 +185,14 @@ def test_a_root_is_an_inner_node_where_the_label_is_not_at_a_tip():
     stage[[0, 5]] = "I"
     table = pd.DataFrame(X, columns=list("abc")).assign(stage=stage)
     root = {"column": "stage", "value": "I"}
-    made = fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=root)
+    made = fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=root)
     assert abs(time[made.trajectory.pseudotime_.argmin()] - 0.5) < 0.1
     tip = {**root, "at": "tip"}
     with pytest.warns(UserWarning, match=r"first samples only \d+ have that label; look at the"):
-        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=tip)
+        fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
     table["stage"] = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
     with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*--root-at auto"):
-        fit_pipeline(table, DDRTree(random_state=0), Preparation(), root=tip)
+        fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
 
 
 def test_a_rare_label_at_the_root_is_no_reason_to_warn():
@@ -200,7 +202,7 @@ def test_a_rare_label_at_the_root_is_no_reason_to_warn():
     table = pd.DataFrame(X, columns=list("abc")).assign(stage=["I"] * 4 + ["II"] * 396)
     made = fit_pipeline(
         table,
-        DDRTree(random_state=0),
+        DDRTree(2, random_state=0),
         Preparation(),
         root={"column": "stage", "value": "I"},
     )
@@ -210,7 +212,7 @@ def test_a_rare_label_at_the_root_is_no_reason_to_warn():
 def test_roots_by_truth(frame):
     table = frame.assign(healthy=frame["a"] > frame["a"].median())
     made = fit_pipeline(
-        table, DDRTree(random_state=0), PREPARED, root={"column": "healthy", "value": "True"}
+        table, DDRTree(2, random_state=0), PREPARED, root={"column": "healthy", "value": "True"}
     )
     early = made.trajectory.pseudotime_ < np.median(made.trajectory.pseudotime_)
     assert table["healthy"][early].mean() > 0.7
@@ -218,18 +220,18 @@ def test_roots_by_truth(frame):
 
 def test_arrays_have_no_names(frame):
     with pytest.raises(TypeError, match="must be a pandas DataFrame, whose columns have names"):
-        fit_pipeline(frame.to_numpy(), DDRTree(), PREPARED)
+        fit_pipeline(frame.to_numpy(), DDRTree(2), PREPARED)
 
 
 def test_polars_tables(frame):
-    made = fit_pipeline(pl.from_pandas(frame), DDRTree(random_state=0), PREPARED)
-    expected = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(pl.from_pandas(frame), DDRTree(2, random_state=0), PREPARED)
+    expected = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     new = frame.assign(a=frame["a"] * 1.01)
     np.testing.assert_array_equal(made.transform(pl.from_pandas(new)), expected.transform(new))
 
 
 def test_lacking_features_are_listed(frame):
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     with pytest.raises(
         ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"
     ):
@@ -262,7 +264,7 @@ def test_lacking_features_are_listed(frame):
     ],
 )
 def test_damaged_files_are_refused(change, frame, tmp_path):
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
     write_state(tmp_path / "bad.branchwise", {**state, **change})
@@ -271,7 +273,7 @@ def test_damaged_files_are_refused(change, frame, tmp_path):
 
 
 def test_a_damaged_preparation_is_refused_by_the_name_of_the_file(frame, tmp_path):
-    made = fit_pipeline(frame, DDRTree(random_state=0), PREPARED)
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
     state["preparation"]["steps"]["standardize"]["mean"][0] = np.nan
@@ -281,10 +283,10 @@ def test_a_damaged_preparation_is_refused_by_the_name_of_the_file(frame, tmp_pat
 
 
 def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
-    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(pca=3))
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(pca=3))
     made.save(tmp_path / "model.branchwise")
     state = read_state(tmp_path / "model.branchwise")
-    other = fit_pipeline(frame, DDRTree(random_state=0), Preparation(pca=2))
+    other = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(pca=2))
     other.save(tmp_path / "other.branchwise")
     state["trajectory"] = read_state(tmp_path / "other.branchwise")["trajectory"]
     write_state(tmp_path / "bad.branchwise", state)
@@ -294,13 +296,13 @@ def test_an_estimator_of_other_features_is_refused(frame, tmp_path):
 
 def test_durations_are_no_features(frame):
     stayed = frame.assign(stay=pd.to_timedelta(np.arange(60), "D"))
-    assert fit_pipeline(stayed, DDRTree(random_state=0), PREPARED).features == list("abcd")
+    assert fit_pipeline(stayed, DDRTree(2, random_state=0), PREPARED).features == list("abcd")
 
 
 def test_columns_of_one_name_are_an_error(frame):
     twice = frame.rename(columns={"b": "a"})
     with pytest.raises(ValueError, match="columns of the DataFrame must be unique, but 'a' is rep"):
-        fit_pipeline(twice, DDRTree(), PREPARED)
+        fit_pipeline(twice, DDRTree(2), PREPARED)
 
 
 # Tables that stay in their files
@@ -330,7 +332,7 @@ ROOT = {"column": "site", "value": "x"}
     ids=["plain", "standardized", "pca"],
 )
 def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_chunks, tmp_path):
-    model = DDRTree(n_centers=12, random_state=0)
+    model = DDRTree(2, n_centers=12, random_state=0)
     whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
     assert len(lazy.X.chunks[0]) > 5
     expected = fit_pipeline(whole, model, preparation, root=ROOT)
@@ -352,7 +354,7 @@ def test_lazy_table_is_fitted_as_the_one_in_memory(parquet, preparation, lazy_ch
 def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, lazy_chunks):
     """Also by a preparation that only a table in memory can teach."""
     for preparation in (PREPARED, Preparation(impute="median"), Preparation(impute="drop")):
-        made = fit_pipeline(frame, DDRTree(random_state=0), preparation, root=ROOT)
+        made = fit_pipeline(frame, DDRTree(2, random_state=0), preparation, root=ROOT)
         options = {"features": made.features, "exclude": list(preparation.adjust or ())}
         whole, lazy = (read_table(parquet, lazy=lazy, **options) for lazy in (False, True))
         pd.testing.assert_frame_equal(made.place(lazy), made.place(whole))
@@ -367,7 +369,7 @@ def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, 
 
 
 def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
-    made = fit_pipeline(frame, DDRTree(random_state=0), Preparation(impute="drop"))
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(impute="drop"))
     holes = frame.copy()
     holes.iloc[[3, 20], 1] = np.nan
     holes.iloc[24:32, 0] = np.nan  # all of a chunk
@@ -394,7 +396,7 @@ def test_values_that_cannot_be_placed_are_told_by_row_and_feature(
     frame, tmp_path, lazy_chunks, steps, value, message, as_sparse
 ):
     features = frame[list("abcd")].abs()
-    made = fit_pipeline(features, DDRTree(random_state=0), Preparation(**steps))
+    made = fit_pipeline(features, DDRTree(2, random_state=0), Preparation(**steps))
     features.iloc[20, 1] = value
     if "impute" in steps:
         features.iloc[2, 3] = np.nan
@@ -412,7 +414,7 @@ def test_values_that_cannot_be_placed_do_no_harm_in_rows_that_are_dropped(
 ):
     features = frame[list("abcd")].abs()
     preparation = Preparation(log1p=True, impute="drop")
-    made = fit_pipeline(features, DDRTree(random_state=0), preparation)
+    made = fit_pipeline(features, DDRTree(2, random_state=0), preparation)
     features.iloc[20, :2] = [-2.0, np.nan]
     features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
     table = read_table(tmp_path / "new.parquet", lazy=True)
@@ -428,7 +430,7 @@ def test_names_of_columns_cause_no_warning_whichever_of_both_tables_has_them(
     whole, lazy = read_table(parquet), read_table(parquet, lazy=True)
     sparse_ = replace(whole, X=sparse.csr_array(whole.X))
     models = [
-        fit_pipeline(table, DDRTree(n_centers=12, random_state=0), Preparation())
+        fit_pipeline(table, DDRTree(2, n_centers=12, random_state=0), Preparation())
         for table in (whole, lazy, sparse_)
     ]
     caused = []
@@ -443,7 +445,7 @@ def test_what_only_a_table_in_memory_can_teach(parquet, lazy_chunks):
     lazy = read_table(parquet, lazy=True)
     for preparation in (Preparation(impute="drop"), Preparation(rank_normalize=True)):
         with pytest.raises(ValueError, match="is for tables in memory, but X is a Dask array"):
-            fit_pipeline(lazy, DDRTree(random_state=0), preparation)
+            fit_pipeline(lazy, DDRTree(2, random_state=0), preparation)
 
 
 def test_columns_of_a_lazy_table(parquet, frame, lazy_chunks):
@@ -462,7 +464,7 @@ def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
         return call(self, block)
 
     monkeypatch.setattr(Rows, "__call__", spy)
-    model = DDRTree(n_centers=12, max_iter=3, tol=0.0, random_state=0)
+    model = DDRTree(2, n_centers=12, max_iter=3, tol=0.0, random_state=0)
     counts = []
     for times in (4, 1e18):
         monkeypatch.setattr("branchwise.pipeline.HELD", times)
@@ -478,7 +480,7 @@ def test_prepared_rows_are_read_once_for_all_iterations_if_they_fit(
 
 def test_fit_goes_on_from_a_checkpoint(parquet, lazy_chunks, tmp_path):
     lazy = read_table(parquet, lazy=True)
-    model = DDRTree(n_centers=12, random_state=0, checkpoint=tmp_path / "fit.branchwise")
+    model = DDRTree(2, n_centers=12, random_state=0, checkpoint=tmp_path / "fit.branchwise")
     whole = fit_pipeline(lazy, model, Preparation())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

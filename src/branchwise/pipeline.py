@@ -287,7 +287,7 @@ class Pipeline:
         >>> from branchwise import DDRTree, Preparation
         >>> from branchwise.pipeline import fit_pipeline
         >>> X = load_iris(as_frame=True).data
-        >>> made = fit_pipeline(X, DDRTree(random_state=0), Preparation(standardize=True))
+        >>> made = fit_pipeline(X, DDRTree(2), Preparation(standardize=True))
         >>> made.transform(X.iloc[:2, ::-1]).columns.tolist()  # columns go by their names
         ['ddrtree0', 'ddrtree1']
         """

@@ -41,7 +41,7 @@ def hostile(tmp_path_factory):
         },
         index=names,
     )
-    made = fit_pipeline(table, DDRTree(random_state=0), Preparation(), root={"node": "T1"})
+    made = fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root={"node": "T1"})
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     write_report(
         path, made, features=table, annotations=notes, title=HOSTILE[1], notes=[HOSTILE[2]],
@@ -268,7 +268,7 @@ def test_a_page_without_features_model_or_notes_says_so(open_page, tmp_path):
 
 def test_a_root_that_nobody_chose_is_called_so(open_page, tmp_path):
     data = make_tree(100, 4, noise=0.05, random_state=0)  # simulated
-    model = DDRTree(random_state=0).fit(data.X)
+    model = DDRTree(2, random_state=0).fit(data.X)
     for root, told in ((None, True), ("T2", False)):
         model.to_html(tmp_path / "root.html", root=root)
         opened = open_page(tmp_path / "root.html")

@@ -86,7 +86,7 @@ def test_every_node_as_root_gives_the_branches_and_layout_of_python(
 
 def test_a_root_at_a_sample_stays_the_start(open_page, tmp_path):
     data = make_tree(150, 5, noise=0.05, random_state=0)  # simulated
-    path = Trajectory.from_estimator(DDRTree(random_state=0).fit(data.X)).rooted(sample=7)
+    path = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(data.X)).rooted(sample=7)
     file = tmp_path / "sample.html"
     write_report(file, path)
     opened = open_page(file)
@@ -111,23 +111,23 @@ def patients():
 
 
 CASES = {
-    "plain": (DDRTree(random_state=0), Preparation()),
+    "plain": (DDRTree(2, random_state=0), Preparation()),
     "standardized": (DDRTree(n_components=3, random_state=0), Preparation(standardize=True)),
-    "hard": (DDRTree(assignment="hard", random_state=0), Preparation(standardize=True)),
+    "hard": (DDRTree(2, assignment="hard", random_state=0), Preparation(standardize=True)),
     "all dimensions": (DDRTree(n_components=None, random_state=0), Preparation(standardize=True)),
-    "logarithms": (DDRTree(random_state=0), Preparation(log1p=True, standardize=True)),
-    "ranks": (DDRTree(random_state=0), Preparation(rank_normalize=True)),
+    "logarithms": (DDRTree(2, random_state=0), Preparation(log1p=True, standardize=True)),
+    "ranks": (DDRTree(2, random_state=0), Preparation(rank_normalize=True)),
     "adjusted": (
-        DDRTree(random_state=0),
+        DDRTree(2, random_state=0),
         Preparation(impute="median", log1p=True, adjust=["age", "sex"], standardize=True, pca=4),
     ),
-    "dropped": (DDRTree(random_state=0), Preparation(impute="drop", standardize=True)),
-    "ring": (DDRTree(structure="ring", random_state=0), Preparation(standardize=True)),
+    "dropped": (DDRTree(2, random_state=0), Preparation(impute="drop", standardize=True)),
+    "ring": (DDRTree(2, structure="ring", random_state=0), Preparation(standardize=True)),
     "drtree": (DRTree(), Preparation(standardize=True)),
     "spl": (SPL(), Preparation(standardize=True)),
     "spl hard": (SPL(loss="hard"), Preparation(pca=3)),
     "spl absolute": (SPL(loss="absolute", C=10.0), Preparation(standardize=True)),
-    "rbf": (DDRTree(kernel="rbf", random_state=0), Preparation(standardize=True)),
+    "rbf": (DDRTree(2, kernel="rbf", random_state=0), Preparation(standardize=True)),
     "linear kernel": (SPL(kernel="linear"), Preparation(standardize=True)),
 }
 
@@ -176,7 +176,7 @@ def test_new_samples_are_placed_as_python_places_them(open_page, tmp_path, case)
 
 def test_a_model_alone_places_samples_of_a_table_without_names(open_page, tmp_path):
     X = load_iris().data
-    model = DDRTree(random_state=0).fit(X[::2])
+    model = DDRTree(2, random_state=0).fit(X[::2])
     model.to_html(tmp_path / "iris.html", X=X[::2])
     opened = open_page(tmp_path / "iris.html")
     rows = "\n".join(",".join(map(repr, map(float, row))) for row in X[1:20:2])

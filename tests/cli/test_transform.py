@@ -138,7 +138,7 @@ def test_a_file_that_is_no_model_is_said_to_be_none(table, new_cohort, branchwis
 
 def test_an_estimator_alone_has_no_names(tmp_path, new_cohort, branchwise):
     X = np.random.default_rng(0).normal(size=(30, 6))
-    package.DDRTree(random_state=0).fit(X).save(tmp_path / "bare.branchwise")
+    package.DDRTree(2, random_state=0).fit(X).save(tmp_path / "bare.branchwise")
     code, _, err = branchwise("transform", tmp_path / "bare.branchwise", new_cohort)
     assert code == 1
     assert "holds a DDRTree without the names of its features" in err

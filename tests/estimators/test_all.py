@@ -27,11 +27,11 @@ from branchwise.structures import Forest
 from ..conftest import branching
 
 ESTIMATORS = {
-    "DDRTree": DDRTree(n_centers=15, random_state=0),
-    "DDRTree K=N": DDRTree(n_centers=None),
-    "DDRTree hard": DDRTree(n_centers=15, assignment="hard", random_state=0),
-    "DDRTree graph": DDRTree(n_centers=None, structure="graph"),
-    "DDRTree curve": DDRTree(n_centers=15, structure="curve", random_state=0),
+    "DDRTree": DDRTree(2, n_centers=15, random_state=0),
+    "DDRTree K=N": DDRTree(2, n_centers=None),
+    "DDRTree hard": DDRTree(2, n_centers=15, assignment="hard", random_state=0),
+    "DDRTree graph": DDRTree(2, n_centers=None, structure="graph"),
+    "DDRTree curve": DDRTree(2, n_centers=15, structure="curve", random_state=0),
     "DRTree": DRTree(),
     "DRTree ring": DRTree(structure="ring"),
     "DRTree forest": DRTree(structure=Forest(2)),
@@ -254,7 +254,7 @@ def test_works_in_a_pipeline_and_survives_pickling(estimator, X):
 
 
 def test_stopping_early_warns_with_the_knob_to_turn(X):
-    for estimator in (DDRTree(max_iter=2, tol=1e-12), SPL(max_iter=2, tol=1e-14)):
+    for estimator in (DDRTree(2, max_iter=2, tol=1e-12), SPL(max_iter=2, tol=1e-14)):
         with pytest.warns(ConvergenceWarning, match=r"max_iter=2.*raise max_iter or tol") as seen:
             model = estimator.fit(X)
         assert seen[0].filename == __file__  # it points at the user's line
@@ -263,7 +263,7 @@ def test_stopping_early_warns_with_the_knob_to_turn(X):
 
 
 def test_tol_zero_runs_all_iterations_without_a_warning(X):
-    for estimator in (DDRTree(max_iter=3, tol=0), DRTree(max_iter=3, tol=0)):
+    for estimator in (DDRTree(2, max_iter=3, tol=0), DRTree(max_iter=3, tol=0)):
         assert estimator.fit(X).n_iter_ == 3
 
 

@@ -456,7 +456,7 @@ def test_neighbour_graphs_that_do_not_fit_are_refused(X):
 def test_more_centres_than_samples_are_refused(X):
     message = r"n_centers=41 must be at most n_samples=40; lower n_centers, or set n_centers=None"
     with pytest.raises(ValueError, match=message):
-        DDRTree(n_centers=41).fit(X)
+        DDRTree(2, n_centers=41).fit(X)
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (5,), (0, 2), (5, 2, 2)])
@@ -486,7 +486,7 @@ def test_init_that_is_not_finite_is_refused(X, value, shown):
     with pytest.raises(
         ValueError, match=rf"init\[2, 1\] is {shown}, but every value must be finite"
     ):
-        DDRTree(init=init).fit(X)
+        DDRTree(2, init=init).fit(X)
 
 
 def test_complex_init_is_refused(X):
@@ -921,7 +921,7 @@ def test_spl_takes_a_graph_of_any_sparse_format(X):
 
 
 def test_one_centre_gives_pca_drawn_in(X):
-    model = DDRTree(n_centers=1, gamma=4.0).fit(X)
+    model = DDRTree(2, n_centers=1, gamma=4.0).fit(X)
     assert_sound(model, X)
     assert model.tree_.nnz == 0
     assert (model.labels_ == 0).all()
@@ -931,14 +931,14 @@ def test_one_centre_gives_pca_drawn_in(X):
 
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
 def test_two_centres(X, assignment):
-    model = DDRTree(n_centers=2, assignment=assignment, random_state=0).fit(X)
+    model = DDRTree(2, n_centers=2, assignment=assignment, random_state=0).fit(X)
     assert_sound(model, X)
     np.testing.assert_array_equal(model.tree_.toarray(), [[0, 1], [1, 0]])
     assert set(model.labels_) == {0, 1}
 
 
 def test_as_many_centres_as_samples_is_one_per_sample(X):
-    number, none = DDRTree(n_centers=40).fit(X), DDRTree(n_centers=None).fit(X)
+    number, none = DDRTree(2, n_centers=40).fit(X), DDRTree(2, n_centers=None).fit(X)
     assert_sound(number, X)
     np.testing.assert_array_equal(number.embedding_, none.embedding_)
     np.testing.assert_array_equal(number.tree_.toarray(), none.tree_.toarray())
@@ -952,7 +952,7 @@ def test_more_starting_centres_than_samples(X, rng):
 
 @pytest.mark.parametrize("init", [np.zeros((5, 2)), [[0, 0], [1, 0]], np.float32([[0, 1]])])
 def test_init_of_equal_centres_lists_and_single_precision(X, init):
-    model = DDRTree(init=init).fit(X)
+    model = DDRTree(2, init=init).fit(X)
     assert_sound(model, X)
     assert len(model.centers_) == len(init)
 
@@ -964,7 +964,7 @@ def test_without_weight_of_the_tree_drtree_is_pca(X):
 
 
 def test_without_weight_of_the_tree_and_own_centres_ddrtree_is_pca(X):
-    model = DDRTree(lam=0, n_centers=None, assignment="hard").fit(X)
+    model = DDRTree(2, lam=0, n_centers=None, assignment="hard").fit(X)
     assert_sound(model, X)
     np.testing.assert_allclose(model.embedding_, pca_scores(model, X), atol=1e-10)
     np.testing.assert_allclose(model.centers_, model.embedding_, atol=1e-10)
@@ -972,7 +972,7 @@ def test_without_weight_of_the_tree_and_own_centres_ddrtree_is_pca(X):
 
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
 def test_without_weight_of_the_tree_centres_are_means(X, assignment):
-    model = DDRTree(lam=0, n_centers=6, assignment=assignment, random_state=0, tol=1e-12).fit(X)
+    model = DDRTree(2, lam=0, n_centers=6, assignment=assignment, random_state=0, tol=1e-12).fit(X)
     assert_sound(model, X)
     R = model.assignments_.toarray()
     means = R.T @ model.embedding_ / R.sum(axis=0)[:, np.newaxis]

@@ -28,7 +28,7 @@ def test_equal_samples_are_found_as_the_first_of_them(keys, wanted):
     assert rows.tolist() == [keys.index(key) for key in wanted if key in keys]
 
 
-@pytest.mark.parametrize("model", [DDRTree(random_state=0), DRTree(), SPL(n_neighbors=5)])
+@pytest.mark.parametrize("model", [DDRTree(2, random_state=0), DRTree(), SPL(n_neighbors=5)])
 def test_the_record_has_the_samples_by_their_keys_and_does_not_change(model):
     record = model.fit(X).training_record
     np.testing.assert_array_equal(record.keys, row_keys(X))
@@ -55,13 +55,13 @@ def test_the_record_of_spl_has_the_data_that_new_samples_are_tied_to(kind):
 
 
 def test_only_a_fitted_model_has_a_record():
-    for model in (DDRTree(), DRTree(), SPL()):
+    for model in (DDRTree(2), DRTree(), SPL()):
         with pytest.raises(NotFittedError):
             _ = model.training_record
 
 
 def test_some_parameters_can_be_checked_alone():
-    model = DDRTree(tol=-1.0, checkpoint=3)
+    model = DDRTree(2, tol=-1.0, checkpoint=3)
     model.check_parameters("max_iter", "gamma")
     with pytest.raises(ValueError, match="The 'checkpoint' parameter of DDRTree must be"):
         model.check_parameters("checkpoint")

@@ -415,7 +415,7 @@ def test_a_checkpoint_that_was_cut_short_is_refused(begun):
 
 
 def test_a_file_that_is_no_checkpoint_is_refused(begun):
-    DDRTree(n_centers=5, max_iter=1, tol=0).fit(SIMULATED).save(begun)
+    DDRTree(2, n_centers=5, max_iter=1, tol=0).fit(SIMULATED).save(begun)
     with pytest.raises(ModelFileError, match="it cannot be resumed from: delete it and fit anew"):
         fitted(checkpoint=begun, resume=True)
 
@@ -513,7 +513,7 @@ def test_a_checkpoint_is_replaced_by_the_next_fit(begun, undisturbed):
 
 def test_refits_write_no_checkpoint(tmp_path):
     path = tmp_path / "fit.branchwise"
-    model = DDRTree(n_centers=12, random_state=0, checkpoint=path).fit(SIMULATED)
+    model = DDRTree(2, n_centers=12, random_state=0, checkpoint=path).fit(SIMULATED)
     before = path.read_bytes()
     Trajectory.from_estimator(model).support(SIMULATED, n_resamples=2, random_state=0)
     assert path.read_bytes() == before
@@ -554,7 +554,7 @@ from branchwise import DDRTree
 X = da.from_array(np.load(sys.argv[1]), chunks=(50, 5))
 print("ready", flush=True)
 while True:
-    DDRTree(n_centers=12, max_iter=7, tol=0, random_state=0, checkpoint=sys.argv[2]).fit(X)
+    DDRTree(2, n_centers=12, max_iter=7, tol=0, random_state=0, checkpoint=sys.argv[2]).fit(X)
 """
 
 

@@ -15,7 +15,7 @@ from ..conftest import branching
 @pytest.fixture(scope="module")
 def fitted():
     X = branching(300, 6)  # simulated
-    return X, DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))
+    return X, DDRTree(2, random_state=0).fit(da.from_array(X, chunks=(70, 6)))
 
 
 def test_the_points_stay_behind_and_new_ones_are_placed_alike(fitted, tmp_path):
@@ -59,7 +59,7 @@ def test_training_data_of_a_dask_array_are_not_kept(fitted, tmp_path):
 
 def test_points_that_were_fetched_are_kept(fitted, tmp_path):
     X, _ = fitted
-    model = DDRTree(random_state=0).fit(da.from_array(X, chunks=(70, 6)))
+    model = DDRTree(2, random_state=0).fit(da.from_array(X, chunks=(70, 6)))
     model.embedding_ = model.embedding_.compute()
     model.save(tmp_path / "tree.branchwise")
     loaded = branchwise.load(tmp_path / "tree.branchwise")
@@ -95,7 +95,7 @@ def test_numbers_that_cannot_be_are_refused(fitted, tmp_path, n_points, n_keys, 
 
 def test_a_trajectory_takes_the_points_from_the_workers(fitted):
     X, model = fitted
-    in_memory = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
+    in_memory = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(X))
     np.testing.assert_allclose(
         Trajectory.from_estimator(model).pseudotime_, in_memory.pseudotime_, atol=1e-6
     )

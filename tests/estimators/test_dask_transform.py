@@ -23,10 +23,10 @@ da = pytest.importorskip("dask.array")
 N, D = 60, 6
 TRAINING, NEW = branching(N, D), branching(31, D, seed=1)
 MODELS = {
-    "DDRTree": DDRTree(random_state=0),
-    "DDRTree hard": DDRTree(n_centers=12, assignment="hard", random_state=0),
+    "DDRTree": DDRTree(2, random_state=0),
+    "DDRTree hard": DDRTree(2, n_centers=12, assignment="hard", random_state=0),
     "DDRTree features": DDRTree(None, n_centers=12, random_state=0),
-    "DDRTree rbf": DDRTree(n_centers=12, kernel="rbf", random_state=0),
+    "DDRTree rbf": DDRTree(2, n_centers=12, kernel="rbf", random_state=0),
     "DRTree": DRTree(),
     "DRTree linear": DRTree(kernel="linear"),
     "SPL": SPL(),
@@ -81,7 +81,7 @@ def test_the_way_back_is_lazy_as_well(fitted, name):
 @given(st.lists(st.integers(0, 31), max_size=5))
 def test_the_chunking_does_not_matter(cuts):
     """Chunks without rows are among them."""
-    model = DDRTree(n_centers=8, random_state=0, max_iter=3, tol=0).fit(TRAINING)
+    model = DDRTree(2, n_centers=8, random_state=0, max_iter=3, tol=0).fit(TRAINING)
     sizes = tuple(np.diff([0, *sorted(cuts), 31]).tolist())
     lazy = model.transform(da.from_array(NEW).rechunk((sizes, D)))
     assert lazy.chunks[0] == sizes
@@ -182,7 +182,7 @@ def test_what_is_no_table_of_numbers_is_told_at_once(fitted):
     with pytest.raises(TypeError, match="must hold numbers"):
         lazily(place, X.astype(str))
     with pytest.raises(NotFittedError):
-        lazily(DDRTree().transform, X)
+        lazily(DDRTree(2).transform, X)
 
 
 def test_a_dask_dataframe_is_placed_by_its_columns(fitted):

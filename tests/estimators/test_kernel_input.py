@@ -20,9 +20,9 @@ from branchwise import SPL, DDRTree, DRTree
 from ..conftest import branching
 
 ESTIMATORS = {
-    "DDRTree": DDRTree(n_centers=15, random_state=0),
-    "DDRTree K=N": DDRTree(n_centers=None),
-    "DDRTree hard": DDRTree(n_centers=15, assignment="hard", random_state=0),
+    "DDRTree": DDRTree(2, n_centers=15, random_state=0),
+    "DDRTree K=N": DDRTree(2, n_centers=None),
+    "DDRTree hard": DDRTree(2, n_centers=15, assignment="hard", random_state=0),
     "DRTree": DRTree(),
     "SPL": SPL(),
     "SPL gamma=0": SPL(gamma=0.0),

@@ -18,7 +18,7 @@ from ..conftest import branching
 ESTIMATORS = {
     "SPL": SPL(n_neighbors=5),
     "DRTree": DRTree(),
-    "DDRTree": DDRTree(n_centers=10, random_state=0),
+    "DDRTree": DDRTree(2, n_centers=10, random_state=0),
     "Preparation": Preparation(standardize=True),
     "Preparation with pca": Preparation(standardize=True, pca=2),
 }
@@ -150,7 +150,7 @@ def test_fitted_models_look_fitted(estimator, frame):
     [
         SPL(loss=HOSTILE),
         DRTree(lam=HOSTILE),
-        DDRTree(n_centers=HOSTILE, kernel_params={HOSTILE: HOSTILE}),
+        DDRTree(2, n_centers=HOSTILE, kernel_params={HOSTILE: HOSTILE}),
         Preparation(adjust=[HOSTILE], impute=HOSTILE),
     ],
     ids=lambda model: type(model).__name__,
@@ -205,5 +205,5 @@ def test_trajectories_print_nothing(frame):
 
 
 def test_progress_is_shown_when_asked_for(frame, capfd):
-    DDRTree(n_centers=10, random_state=0, verbose=1).fit(frame)
+    DDRTree(2, n_centers=10, random_state=0, verbose=1).fit(frame)
     assert "DDRTree converged" in capfd.readouterr().err

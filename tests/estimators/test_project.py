@@ -15,7 +15,7 @@ from ..conftest import branching
 X = branching(60, 5)  # simulated
 NEW = branching(20, 5, seed=1)
 MODELS = {
-    "ddrtree": DDRTree(n_centers=12, random_state=0),
+    "ddrtree": DDRTree(2, n_centers=12, random_state=0),
     "ddrtree one component": DDRTree(n_components=1, n_centers=12, random_state=0),
     "ddrtree all components": DDRTree(n_components=None, n_centers=12, random_state=0),
     "drtree": DRTree(),
@@ -82,12 +82,12 @@ def test_kernels_are_projected_by_their_values(estimator, kernel):
 
 def test_a_fit_to_chunks_has_its_projection_there():
     chunks = da.from_array(X, chunks=(25, 5))
-    model = DDRTree(n_centers=12, random_state=0).fit(chunks)
+    model = DDRTree(2, n_centers=12, random_state=0).fit(chunks)
     assert isinstance(model.projection_, da.Array)
     assert model.projection_.chunks == ((25, 25, 10), (2,))
     found = model.projection_.compute()
     np.testing.assert_allclose(found, slowly(model, X), rtol=0, atol=1e-8)
-    in_memory = DDRTree(n_centers=12, random_state=0).fit(X)
+    in_memory = DDRTree(2, n_centers=12, random_state=0).fit(X)
     np.testing.assert_allclose(found, in_memory.projection_, atol=1e-6)
     for estimator in (DRTree(n_landmarks=30), SPL(n_landmarks=30, n_neighbors=5)):
         landmarks = estimator.fit(chunks)
@@ -103,13 +103,15 @@ def test_a_file_keeps_the_projection(model, tmp_path):
 
 
 def test_types_and_names():
-    model = DDRTree(random_state=0).fit(pd.DataFrame(X.astype(np.float32), columns=list("abcde")))
+    model = DDRTree(2, random_state=0).fit(
+        pd.DataFrame(X.astype(np.float32), columns=list("abcde"))
+    )
     assert model.projection_.dtype == np.float32
     table = pd.DataFrame(NEW, columns=list("abcde"))
     assert model.project(table).dtype == np.float64
     with pytest.raises(ValueError, match="feature names"):
         model.project(table[list("edcba")])
     with pytest.raises(ValueError, match="has 3 features"):
-        DDRTree(random_state=0).fit(X).project(NEW[:, :3])
+        DDRTree(2, random_state=0).fit(X).project(NEW[:, :3])
     with pytest.raises(NotFittedError):
-        DDRTree().project(X)
+        DDRTree(2).project(X)

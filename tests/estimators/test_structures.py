@@ -15,7 +15,7 @@ from branchwise.structures import NAMES, FixedGraph, Forest, Graph
 
 from ..conftest import branching
 
-BOTH = [DRTree(), DDRTree(n_centers=None), DDRTree(n_centers=20, random_state=0)]
+BOTH = [DRTree(), DDRTree(2, n_centers=None), DDRTree(2, n_centers=20, random_state=0)]
 
 
 def noisy_ring(n_samples, *, noise=0.05, seed=0):
@@ -52,7 +52,7 @@ def test_tree_is_the_default():
         assert model.n_trees_ == 1
 
 
-@pytest.mark.parametrize("estimator", [DRTree(structure="ring"), DDRTree(structure="ring")])
+@pytest.mark.parametrize("estimator", [DRTree(structure="ring"), DDRTree(2, structure="ring")])
 def test_a_ring_recovers_the_cyclic_order(estimator):
     X = noisy_ring(80, noise=0.01)
     model = estimator.fit(X)
@@ -62,7 +62,7 @@ def test_a_ring_recovers_the_cyclic_order(estimator):
     assert np.sum(step == 1) >= 76
 
 
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(n_centers=30, random_state=0)])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2, n_centers=30, random_state=0)])
 def test_rings_and_curves_have_no_branches(estimator):
     X = branching(80, 6)
     ring = clone(estimator).set_params(structure="ring").fit(X).tree_
@@ -72,7 +72,7 @@ def test_rings_and_curves_have_no_branches(estimator):
     assert curve.sum(axis=0).max() == 2
 
 
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(random_state=0)])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2, random_state=0)])
 def test_a_forest_keeps_groups_apart(estimator):
     corners = 12 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     X, group = make_blobs(150, centers=corners, random_state=0)
@@ -84,7 +84,7 @@ def test_a_forest_keeps_groups_apart(estimator):
     assert two.n_trees_ == 2
 
 
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(random_state=0)])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2, random_state=0)])
 def test_a_graph_closes_the_ring_and_leaves_trees_alone(estimator):
     estimator = clone(estimator).set_params(structure="graph")
     tree = estimator.fit(noisy_ring(120)).tree_
@@ -93,7 +93,7 @@ def test_a_graph_closes_the_ring_and_leaves_trees_alone(estimator):
     assert tree.nnz // 2 == tree.shape[0] - 1  # none
 
 
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(n_centers=None)])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2, n_centers=None)])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array, FixedGraph])
 def test_fixed_graph_joins_the_samples_that_it_names(estimator, container, rng):
     X = branching(40, 5)
@@ -151,7 +151,7 @@ def test_own_structure_is_prepared_once_and_then_asked():
 # Bad input
 
 
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree()])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2)])
 @pytest.mark.parametrize("value", ["circle", None, 3, object()])
 def test_structure_of_another_kind_is_refused(estimator, value):
     name = type(estimator).__name__
@@ -179,7 +179,7 @@ def test_fixed_graph_of_another_size_is_refused():
 
 def test_fixed_graph_that_is_none_is_refused():
     X = branching(20, 3)
-    for estimator in (DRTree(), DDRTree()):
+    for estimator in (DRTree(), DDRTree(2)):
         with pytest.raises(ValueError, match=r"structure's graph is not symmetric but must be"):
             estimator.set_params(structure=np.triu(np.ones((20, 20)))).fit(X)
         with pytest.raises(ValueError, match=r"structure's graph has shape \(3, 4\) but must have"):
@@ -210,7 +210,7 @@ CHAIN = np.column_stack([np.arange(19), np.arange(1, 20)])
         (sparse.csr_array(1j * np.eye(20)), "type complex128 but must be a square matrix of numbe"),
     ],
 )
-@pytest.mark.parametrize("estimator", [DRTree(), DDRTree()])
+@pytest.mark.parametrize("estimator", [DRTree(), DDRTree(2)])
 def test_own_structure_must_return_a_graph(estimator, graph, message):
     class Own:
         def best_graph(self, points):

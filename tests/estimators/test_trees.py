@@ -36,9 +36,9 @@ def test_ddrtree_with_explicit_parameters_is_algorithm_2(shape):
 @pytest.mark.parametrize(
     "estimator",
     [
-        DDRTree(random_state=0),
-        DDRTree(n_centers=None),
-        DDRTree(assignment="hard", random_state=0),
+        DDRTree(2, random_state=0),
+        DDRTree(2, n_centers=None),
+        DDRTree(2, assignment="hard", random_state=0),
         DRTree(),
     ],
 )
@@ -59,7 +59,7 @@ def test_tree_spans_the_centres_and_the_objective_never_rises(estimator, n_compo
 
 
 @pytest.mark.parametrize(
-    "estimator", [DDRTree(random_state=0), DDRTree(n_centers=None, tol=1e-3), DRTree()]
+    "estimator", [DDRTree(2, random_state=0), DDRTree(2, n_centers=None, tol=1e-3), DRTree()]
 )
 def test_after_convergence_the_tree_is_the_minimum_spanning_tree_of_the_centres(estimator):
     model = estimator.fit(branching(150, 6))
@@ -70,14 +70,14 @@ def test_after_convergence_the_tree_is_the_minimum_spanning_tree_of_the_centres(
 
 def test_tips_are_those_of_the_simulated_branches():
     """Simulated data: three branches have three tips and one fork."""
-    model = DDRTree(random_state=0).fit(branching(1000, 20))
+    model = DDRTree(2, gamma=10.0, lam=100.0, random_state=0).fit(branching(1000, 20))
     degree = model.tree_.sum(axis=0)
     assert (degree == 1).sum() == 3
     assert (degree > 2).sum() == 1
 
 
 def test_assignments_and_labels_fit_the_embedding():
-    model = DDRTree(random_state=0).fit(load_iris().data)
+    model = DDRTree(2, random_state=0).fit(load_iris().data)
     R = model.assignments_
     assert sparse.issparse(R)
     assert R.shape == (150, len(model.centers_))
@@ -88,7 +88,7 @@ def test_assignments_and_labels_fit_the_embedding():
 
 
 def test_hard_assignments_are_one_at_the_nearest_centre():
-    model = DDRTree(assignment="hard", random_state=0).fit(load_iris().data)
+    model = DDRTree(2, assignment="hard", random_state=0).fit(load_iris().data)
     R = model.assignments_.toarray()
     np.testing.assert_array_equal(R.argmax(axis=1), model.labels_)
     np.testing.assert_array_equal(np.unique(R), [0.0, 1.0])
@@ -113,8 +113,10 @@ def test_drtree_with_lam_zero_is_scikit_learn_s_pca():
 
 def test_automatic_parameters_are_documented_values():
     X = branching(300, 6)
-    model = DDRTree(random_state=0).fit(X)
-    assert model.lam_ == 30.0
+    model = DDRTree().fit(X)
+    assert (model.gamma_, model.lam_) == (2.0, 60.0)
+    assert model.embedding_.shape == (300, 6)
+    assert DDRTree(gamma=0.5).fit(X).lam_ == 15.0
     assert len(model.centers_) == resolve_n_centers("auto", 300) == 111
     assert DRTree().fit(X).lam_ == 30.0
     full = DDRTree(2, n_centers=None).fit(X)
@@ -167,13 +169,13 @@ def test_starting_centres_can_be_given():
         * np.sign(scores.components_[[0, 1], np.abs(scores.components_).argmax(axis=1)])[:, None]
     )
     init = ((X - X.mean(axis=0)) @ axes.T)[:30]
-    model = DDRTree(init=init, max_iter=5, tol=0).fit(X)
+    model = DDRTree(init=init, gamma=10.0, lam=20.0, max_iter=5, tol=0).fit(X)
     assert len(model.centers_) == 30
     # In the oracle's signs.
     Y = X - X.mean(axis=0)
     signs = np.sign(np.sum(np.linalg.svd(Y, full_matrices=False)[2][:2] * axes, axis=1))
     _, Z, C, _, _ = oracles.ddrtree_algorithm_2(
-        Y, 2, init * signs, lam=model.lam_, gamma=10.0, sigma=model.sigma_, n_iter=5
+        Y, 2, init * signs, lam=20.0, gamma=10.0, sigma=model.sigma_, n_iter=5
     )
     np.testing.assert_allclose(model.embedding_, oracles.align(model.embedding_, Z), atol=1e-8)
     np.testing.assert_allclose(model.centers_, oracles.align(model.centers_, C), atol=1e-8)
@@ -181,7 +183,7 @@ def test_starting_centres_can_be_given():
 
 def test_transform_is_the_fixed_point_of_the_update():
     X = branching(200, 6)
-    model = DDRTree(random_state=0).fit(X)
+    model = DDRTree(2, gamma=10.0, random_state=0).fit(X)
     fresh = branching(50, 6, seed=9)
     Z = model.transform(fresh)
     R = oracles.soft_assignments(Z, model.centers_, model.sigma_)
@@ -191,7 +193,7 @@ def test_transform_is_the_fixed_point_of_the_update():
 
 def test_transform_minimises_a_new_point_s_own_objective(rng):
     X = branching(200, 6)
-    model = DDRTree(random_state=0).fit(X)
+    model = DDRTree(2, random_state=0).fit(X)
     fresh = branching(20, 6, seed=9)
     projected = (fresh - model.mean_) @ model.components_.T
 
@@ -212,7 +214,7 @@ def test_transform_minimises_a_new_point_s_own_objective(rng):
 
 def test_hard_transform_is_the_best_centre(rng):
     X = branching(200, 6)
-    model = DDRTree(assignment="hard", random_state=0).fit(X)
+    model = DDRTree(2, gamma=10.0, assignment="hard", random_state=0).fit(X)
     fresh = branching(20, 6, seed=9)
     projected = (fresh - model.mean_) @ model.components_.T
     candidates = (projected[:, None] + 10 * model.centers_) / 11

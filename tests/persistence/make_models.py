@@ -33,7 +33,9 @@ def main() -> None:
     X = rng.normal(size=(30, 4)) * [4, 2, 1, 0.5]
     rows = np.vstack([X[:2], rng.normal(size=(3, 4))])
     models = {
-        "ddrtree": DDRTree(n_centers=8, random_state=0).fit(pd.DataFrame(X, columns=list("abcd"))),
+        "ddrtree": DDRTree(2, n_centers=8, random_state=0).fit(
+            pd.DataFrame(X, columns=list("abcd"))
+        ),
         "ddrtree-rbf": DDRTree(1, kernel="rbf", n_centers=5, random_state=0).fit(
             sparse.csr_array(X.round())
         ),
@@ -59,7 +61,7 @@ def main() -> None:
     table, new = (with_covariates(values) for values in (X, rows))
     pipeline = fit_pipeline(
         table,
-        DDRTree(n_centers=8, random_state=0),
+        DDRTree(2, n_centers=8, random_state=0),
         Preparation(
             impute="median", rank_normalize=True, adjust=["e", "f"], standardize=True, pca=3
         ),

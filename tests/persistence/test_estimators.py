@@ -24,17 +24,17 @@ PATH = np.eye(N, k=1) + np.eye(N, k=-1)
 START = np.random.default_rng(3).normal(size=(5, 2))
 
 ESTIMATORS = {
-    "DDRTree": DDRTree(random_state=0),
-    "DDRTree centers": DDRTree(n_centers=12, lam=2.0, gamma=3, sigma=0.1, random_state=0),
-    "DDRTree K=N": DDRTree(n_centers=None),
-    "DDRTree hard": DDRTree(n_centers=12, assignment="hard", random_state=0),
-    "DDRTree one center": DDRTree(n_centers=1, random_state=0),
+    "DDRTree": DDRTree(2, random_state=0),
+    "DDRTree centers": DDRTree(2, n_centers=12, lam=2.0, gamma=3, sigma=0.1, random_state=0),
+    "DDRTree K=N": DDRTree(2, n_centers=None),
+    "DDRTree hard": DDRTree(2, n_centers=12, assignment="hard", random_state=0),
+    "DDRTree one center": DDRTree(2, n_centers=1, random_state=0),
     "DDRTree energy": DDRTree(0.9, n_centers=12, random_state=0),
     "DDRTree features": DDRTree(None, n_centers=12, random_state=0),
-    "DDRTree init": DDRTree(init=START),
+    "DDRTree init": DDRTree(2, init=START),
     "DDRTree init list": DDRTree(init=START.tolist(), n_centers=5),
     "DDRTree forest": DDRTree(n_centers=12, structure=Forest(3), random_state=0),
-    "DDRTree rbf": DDRTree(n_centers=12, kernel="rbf", random_state=0),
+    "DDRTree rbf": DDRTree(2, n_centers=12, kernel="rbf", random_state=0),
     "DDRTree rbf features": DDRTree(None, n_centers=12, kernel="rbf", random_state=0),
     "DRTree": DRTree(),
     "DRTree lam=0": DRTree(lam=0.0),
@@ -192,7 +192,7 @@ def test_names_of_features_and_the_output_container_come_back(X, fresh, path, na
 
 
 def test_the_training_data_are_in_the_file_on_request_only(X, path):
-    model = DDRTree(random_state=0).fit(X)
+    model = DDRTree(2, random_state=0).fit(X)
     model.save(path)
     small = path.stat().st_size
     assert not hasattr(branchwise.load(path), "training_data_")
@@ -213,7 +213,7 @@ def test_a_file_holds_the_training_data_only_where_transform_needs_them(X, path)
         arrays = read_state(path)["fitted"].values()
         return sum(a.size for a in arrays if isinstance(a, np.ndarray))
 
-    ddrtree = DDRTree(n_centers=12, random_state=0).fit(X)
+    ddrtree = DDRTree(2, n_centers=12, random_state=0).fit(X)
     history = len(ddrtree.objective_history_)
     assert n_values(ddrtree) == N * 4 + N + D + 2 * D + 12 * 2 + 11 * 3 + history
     drtree = DRTree().fit(X)
@@ -246,7 +246,7 @@ def test_a_file_holds_the_training_data_only_where_transform_needs_them(X, path)
 )
 def test_training_data_of_another_fit_are_refused(X, path, options, message):
     with pytest.raises(ValueError, match=message):
-        DDRTree(random_state=0).fit(X).save(path, **options)
+        DDRTree(2, random_state=0).fit(X).save(path, **options)
     assert not path.exists()
 
 
@@ -309,7 +309,7 @@ def test_a_callback_is_of_the_fit_and_not_kept(X, fresh, path):
     ids=["n_components", "no projection", "kernel", "lam"],
 )
 def test_a_model_that_contradicts_its_parameters_is_not_saved(X, path, changed, message):
-    model = DDRTree(random_state=0).fit(X).set_params(**changed)
+    model = DDRTree(2, random_state=0).fit(X).set_params(**changed)
     with pytest.raises(ValueError, match=f"DDRTree cannot be saved: .*{message}.*fit it again"):
         model.save(path)
     assert not path.exists()

@@ -19,9 +19,9 @@ from ..conftest import branching
 
 N, D, K = 40, 5, 8
 MODELS = {
-    "DDRTree": DDRTree(n_centers=K, random_state=0),
+    "DDRTree": DDRTree(2, n_centers=K, random_state=0),
     "DDRTree features": DDRTree(None, n_centers=K, random_state=0),
-    "DDRTree rbf": DDRTree(n_centers=K, kernel="rbf", random_state=0),
+    "DDRTree rbf": DDRTree(2, n_centers=K, kernel="rbf", random_state=0),
     "DRTree": DRTree(),
     "SPL": SPL(n_neighbors=5),
     "SPL sparse": SPL(n_neighbors=5, solver="sparse"),

@@ -13,7 +13,10 @@ from ..conftest import branching
 
 # What a reader of a skops file has to trust, beyond what skops trusts by itself.
 TRUSTED = {
-    "DDRTree": (DDRTree(n_centers=10, random_state=0), {"branchwise.estimators.ddrtree.DDRTree"}),
+    "DDRTree": (
+        DDRTree(2, n_centers=10, random_state=0),
+        {"branchwise.estimators.ddrtree.DDRTree"},
+    ),
     "DDRTree rbf": (
         DDRTree(n_centers=10, kernel="rbf", random_state=np.random.RandomState(0)),
         {"branchwise.estimators.ddrtree.DDRTree"},

@@ -46,7 +46,7 @@ def test_what_was_saved_places_new_samples_as_before(root, found, tmp_path):
         branchwise.SPL(),
         branchwise.SPL(gamma=1.0),
         branchwise.DRTree(),
-        branchwise.DDRTree(structure="ring"),
+        branchwise.DDRTree(2, structure="ring"),
     ],
     ids=["spl", "scaled", "drtree", "ring"],
 )
@@ -68,7 +68,7 @@ def test_a_forest_without_an_estimator(tmp_path):
 
 def test_names_of_samples_are_not_in_the_file(tmp_path):
     names = [f"patient-{k}" for k in range(200)]
-    path = Trajectory.from_estimator(branchwise.DDRTree(random_state=0).fit(DATA.X), names=names)
+    path = Trajectory.from_estimator(branchwise.DDRTree(2, random_state=0).fit(DATA.X), names=names)
     path.save(tmp_path / "tree.branchwise")
     assert "patient-" not in str(read_state(tmp_path / "tree.branchwise"))
 

@@ -87,7 +87,7 @@ def test_no_dense_matrix_is_made_of_many_nodes():
 
 def test_the_graph_of_an_estimator_is_drawn(rng):
     X = rng.normal(size=(40, 3))
-    skeleton, tree = SPL().fit(X), DDRTree(random_state=0).fit(X)
+    skeleton, tree = SPL().fit(X), DDRTree(2, random_state=0).fit(X)
     assert len(squares(plot_adjacency(skeleton))) == skeleton.graph_.nnz
     assert len(squares(plot_adjacency(tree))) == tree.tree_.nnz
 

@@ -16,8 +16,8 @@ X = np.random.default_rng(0).normal(size=(80, 4)) * [4, 2, 1, 1]
 def fits():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        stopped = DDRTree(max_iter=4, random_state=0).fit(X)
-    return {"SPL": SPL().fit(X), "done": DDRTree(random_state=0).fit(X), "stopped": stopped}
+        stopped = DDRTree(2, max_iter=4, random_state=0).fit(X)
+    return {"SPL": SPL().fit(X), "done": DDRTree(2, random_state=0).fit(X), "stopped": stopped}
 
 
 def labels(ax):
@@ -81,7 +81,7 @@ def test_models_of_a_kind_are_numbered(fits):
     ("models", "options", "error", "message"),
     [
         pytest.param([], {}, ValueError, "models is empty", id="none"),
-        pytest.param(DDRTree(), {}, ValueError, "not fitted", id="not fitted"),
+        pytest.param(DDRTree(2), {}, ValueError, "not fitted", id="not fitted"),
         pytest.param(LinearRegression(), {}, TypeError, "SPL, DRTree or DDRTree", id="other"),
     ],
 )
@@ -97,7 +97,7 @@ def test_other_scales_are_refused(fits):
 
 def test_convergence_looks_as_it_did(same_picture):
     # Made-up histories: those of fits differ by rounding.
-    slow, fast = DDRTree(), DDRTree()
+    slow, fast = DDRTree(2), DDRTree(2)
     slow.objective_history_, slow.n_iter_, slow.converged_ = 5 + 0.6 ** np.arange(20), 20, False
     fast.objective_history_, fast.n_iter_, fast.converged_ = 5 + 0.3 ** np.arange(9), 9, True
     for model in (slow, fast):

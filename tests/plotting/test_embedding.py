@@ -35,7 +35,7 @@ def models():
     return {
         "SPL": SPL().fit(X),
         "DRTree": DRTree().fit(X),
-        "DDRTree": DDRTree(random_state=0).fit(X),
+        "DDRTree": DDRTree(2, random_state=0).fit(X),
     }
 
 
@@ -272,7 +272,7 @@ def test_bad_results_are_refused(path, models):
     with pytest.raises(ValueError, match="nodes and tree are those of the Trajectory"):
         plot_embedding(path, path.nodes_, path.edges_)
     with pytest.raises(ValueError, match="DDRTree instance is not fitted"):
-        plot_embedding(DDRTree())
+        plot_embedding(DDRTree(2))
 
 
 PICTURES = {

@@ -12,13 +12,13 @@ from . import scenes
 @pytest.mark.parametrize("plot", [plot_layout, plot_branch_graph], ids=lambda plot: plot.__name__)
 def test_an_estimator_is_no_trajectory(plot):
     with pytest.raises(TypeError, match=r"path is a DDRTree but must be a Trajectory; make one"):
-        plot(DDRTree())
+        plot(DDRTree(2))
 
 
 @pytest.mark.parametrize("plot", [plot_trends, plot_heatmap], ids=lambda plot: plot.__name__)
 def test_an_estimator_has_no_features_along_it(plot):
     with pytest.raises(TypeError, match=r"path is a DDRTree but must be a Trajectory; make one"):
-        plot(DDRTree(), np.ones((3, 1)))
+        plot(DDRTree(2), np.ones((3, 1)))
 
 
 def test_some_of_a_few_branches_keep_their_colours():

@@ -147,7 +147,7 @@ def test_bad_requests_are_refused(model, options, message):
 def test_what_has_no_posterior_is_refused(model, found):
     X = np.random.default_rng(0).normal(size=(30, 3))
     with pytest.raises(ValueError, match="DDRTree has no posterior; pass draws"):
-        plot_uncertainty(DDRTree(random_state=0).fit(X))
+        plot_uncertainty(DDRTree(2, random_state=0).fit(X))
     with pytest.raises(ValueError, match="gamma=0 leaves the posterior mean at zero"):
         plot_uncertainty(SPL(gamma=0.0).fit(X))
     with pytest.raises(ValueError, match="a Support has its own intervals"):

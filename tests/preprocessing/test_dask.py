@@ -223,7 +223,7 @@ def test_raw_input_to_tree_is_one_pipeline():
     table = np.expm1(branching(300, 8) + 5)
     steps = Preparation(log1p=True, standardize=True, pca=4)
     prepared = steps.fit_transform(as_dask(table, 70))
-    model = DDRTree(n_centers=20, random_state=0).fit(prepared)
+    model = DDRTree(2, n_centers=20, random_state=0).fit(prepared)
     assert model.transform(steps.transform(as_dask(table[:50], 20))).compute().shape == (50, 2)
 
 

@@ -178,6 +178,6 @@ def test_an_estimator_knows_training_rows_again_after_preparation():
     """Its transform recognises them by their bits, which must not depend on the batch."""
     X = np.nan_to_num(cohort(0, 60, 12)[0])
     preparation = Preparation(**ALL, pca=5)
-    model = DDRTree(random_state=0).fit(preparation.fit_transform(X))
+    model = DDRTree(2, random_state=0).fit(preparation.fit_transform(X))
     placed = np.vstack([model.transform(preparation.transform(x[np.newaxis])) for x in X])
     np.testing.assert_array_equal(placed, model.embedding_)

@@ -163,7 +163,7 @@ def test_uncertainty_is_what_the_model_tells(data, path):
     spread = column(page(Trajectory.from_estimator(spl)), "uncertainty")
     np.testing.assert_allclose(spread["values"], 3 * spl.posterior_std_, rtol=1e-6)
     assert spread["unit"] == "standard deviation, in units of the data"
-    for model in (DRTree(), DDRTree(assignment="hard", random_state=0), SPL(gamma=0.0)):
+    for model in (DRTree(), DDRTree(2, assignment="hard", random_state=0), SPL(gamma=0.0)):
         made = Trajectory.from_estimator(model.fit(data.X[:100]))
         assert "uncertainty" not in [c["name"] for c in page(made)["columns"]]
 
@@ -357,7 +357,7 @@ def test_names_of_samples():
 
 def test_samples_are_called_as_the_annotations_are_if_nothing_else_has_names(data):
     about = pd.DataFrame({"sex": ["f", "m"] * 150}, index=[f"P{k}" for k in range(300)])
-    model = DDRTree(random_state=0).fit(data.X)
+    model = DDRTree(2, random_state=0).fit(data.X)
     path = Trajectory.from_estimator(model, names=about.index)
     expected = report_html(path.rooted(sample="P7"), features=data.X, annotations=about)
     assert model.to_html(X=data.X, annotations=about, root={"sample": "P7"}) == expected
@@ -374,7 +374,7 @@ def test_other_results_are_refused():
     with pytest.raises(
         TypeError, match="made of a Trajectory or a Pipeline, not of a DDRTree; call"
     ):
-        report_state(DDRTree())
+        report_state(DDRTree(2))
 
 
 # Features
@@ -384,7 +384,7 @@ def test_features_are_as_in_the_input_and_those_that_change_most_come_first(data
     frame = pd.DataFrame(data.X * 3 + 50, columns=[f"lab {k}" for k in range(8)])
     frame.iloc[3, 2] = np.nan
     made = fit_pipeline(
-        frame, DDRTree(random_state=0), Preparation(impute="median", standardize=True)
+        frame, DDRTree(2, random_state=0), Preparation(impute="median", standardize=True)
     )
     state = page(made, features=frame)
     tests = made.trajectory.associated_features(frame.to_numpy(), list(frame.columns))
@@ -481,7 +481,7 @@ def test_a_note_is_one_note():
 
 def test_features_in_a_table_of_polars(data):
     X = pl.DataFrame(data.X, schema=[f"g{k}" for k in range(8)])
-    path = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
+    path = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(X))
     state = page(path, features=X)
     np.testing.assert_array_equal(column(state, "g3")["values"], data.X[:, 3].astype(np.float32))
     assert state["model"]["features"] == X.columns
@@ -492,7 +492,7 @@ def test_features_in_a_table_of_polars(data):
 
 def test_what_is_not_in_memory_is_not_loaded_unasked(data):
     chunks = da.from_array(data.X, chunks=(100, 8))
-    model = DDRTree(random_state=0).fit(data.X)
+    model = DDRTree(2, random_state=0).fit(data.X)
     with pytest.raises(ValueError, match=r"X is a Dask array, but .*; pass X\.compute\(\) if it"):
         model.to_html(X=chunks)
     path = Trajectory.from_estimator(model)
@@ -505,7 +505,7 @@ def test_what_is_not_in_memory_is_not_loaded_unasked(data):
 
 def test_objects_that_hold_features(data):
     adata = anndata.AnnData(data.X)
-    model = DDRTree(random_state=0).fit(data.X)
+    model = DDRTree(2, random_state=0).fit(data.X)
     message = r"features is an AnnData, but must be an array, .*; pass features\.to_df\(\), or"
     with pytest.raises(TypeError, match=message):
         model.to_html(X=adata)
@@ -552,7 +552,7 @@ def test_features_that_are_missing_everywhere_come_last(path):
 
 def test_facts_of_the_model(data):
     preparation = Preparation(standardize=True)
-    model = DDRTree(init=None, random_state=3, callback=print, n_jobs=2, checkpoint=None)
+    model = DDRTree(2, init=None, random_state=3, callback=print, n_jobs=2, checkpoint=None)
     made = fit_pipeline(
         pd.DataFrame(data.X, columns=list("abcdefgh")), model.set_params(callback=None), preparation
     )
@@ -589,7 +589,7 @@ def test_to_html_of_every_estimator(data, static, tmp_path):
         columns="lab {}".format
     )
     about = pd.DataFrame({"stage": ["I", "II"] * 60}, index=X.index)
-    for model in (DDRTree(random_state=0), DRTree(), SPL()):
+    for model in (DDRTree(2, random_state=0), DRTree(), SPL()):
         model.fit(X)
         text = model.to_html(X=X, annotations=about, root="T2", color="stage", title="Cohort")
         assert text.startswith("<!doctype html>")
@@ -612,7 +612,7 @@ def test_to_html_of_every_estimator(data, static, tmp_path):
 
 
 def test_roots_and_names_of_to_html(data, static):
-    model = DDRTree(random_state=0).fit(data.X)
+    model = DDRTree(2, random_state=0).fit(data.X)
     stage = np.where(data.pseudotime < np.median(data.pseudotime), "early", "late")
     by_label = model.to_html(root={"labels": stage, "value": "early"})
     path = Trajectory.from_estimator(model).rooted(labels=stage, value="early")
@@ -625,7 +625,7 @@ def test_roots_and_names_of_to_html(data, static):
     with pytest.raises(ValueError, match="node='T99' is no node of the graph"):
         model.to_html(root="T99")
     with pytest.raises(ValueError, match="is not fitted yet"):
-        DDRTree().to_html()
+        DDRTree(2).to_html()
 
 
 def test_what_needs_pandas_says_so(monkeypatch):

@@ -74,9 +74,9 @@ def check(made, frame, new, *, atol=1e-9):
 
 
 MODELS = {
-    "soft": DDRTree(random_state=0),
-    "hard": DDRTree(assignment="hard", random_state=0),
-    "few": DDRTree(n_centers=12, sigma=0.01, random_state=0),
+    "soft": DDRTree(2, random_state=0),
+    "hard": DDRTree(2, assignment="hard", random_state=0),
+    "few": DDRTree(2, n_centers=12, sigma=0.01, random_state=0),
     "leaves": DRTree(lam=3.0),
     "squared": SPL(n_neighbors=5),
     "absolute": SPL(loss="absolute", C=0.5),
@@ -84,15 +84,15 @@ MODELS = {
     "equality": SPL(loss="equality", n_neighbors=2),
     "unscaled": SPL(scale=None, gamma=0.5),
     "without prior": SPL(gamma=0.0),
-    "linear": DDRTree(kernel="linear", random_state=0),
-    "rbf": DDRTree(kernel="rbf", random_state=0),
+    "linear": DDRTree(2, kernel="linear", random_state=0),
+    "rbf": DDRTree(2, kernel="rbf", random_state=0),
     "narrow": DRTree(kernel="rbf", kernel_params={"gamma": 0.05}),
     "rbf of SPL": SPL(kernel="rbf"),
     "all components": DDRTree(n_components=None, random_state=0),
     "all of SPL": SPL(n_components=None),
     "part of variance": DRTree(n_components=0.9),
     "four": DDRTree(n_components=4, random_state=0),
-    "ring": DDRTree(structure="ring", random_state=0),
+    "ring": DDRTree(2, structure="ring", random_state=0),
 }
 
 
@@ -153,7 +153,7 @@ def test_incomplete_rows_are_dropped_by_the_page(cohort):
 def test_precomputed_kernels(cohort):
     X = cohort[FEATURES].to_numpy()
     K = X @ X.T
-    for model in (DDRTree(kernel="precomputed", random_state=0), SPL(kernel="precomputed")):
+    for model in (DDRTree(2, kernel="precomputed", random_state=0), SPL(kernel="precomputed")):
         model.fit(K)
         state = decode(encode(report_state(Trajectory.from_estimator(model))))
         assert state["model"]["features"][:2] == ["x0", "x1"]
@@ -208,7 +208,7 @@ def test_models_of_landmarks(model, cohort):
 
 def test_models_of_dask_arrays(cohort):
     chunks = da.from_array(cohort[FEATURES].to_numpy(), chunks=(30, 6))
-    model = DDRTree(n_centers=20, random_state=0).fit(chunks)
+    model = DDRTree(2, n_centers=20, random_state=0).fit(chunks)
     path = Trajectory.from_estimator(model)
     state = decode(encode(report_state(path, features=cohort[FEATURES])))
     new = cohort[FEATURES].to_numpy() * 1.1
@@ -264,7 +264,7 @@ def test_graphs_that_were_given():
 
 
 def test_kernels_that_are_functions(cohort):
-    model = DDRTree(kernel=lambda a, b: a @ b.T, random_state=0).fit(cohort[FEATURES].to_numpy())
+    model = DDRTree(2, kernel=lambda a, b: a @ b.T, random_state=0).fit(cohort[FEATURES].to_numpy())
     told = reason(Trajectory.from_estimator(model))
     assert "the kernel of this DDRTree is a function in Python" in told
 

@@ -100,7 +100,7 @@ def test_views_of_sparse_and_whole_numbers_are_fitted(adata, make):
     branchwise.tl.ddrtree(some, use_rep="X_table", key_added="small")
     expected = DDRTree().fit(adata.X.toarray()[::2]).embedding_
     np.testing.assert_allclose(some.obsm["X_ddrtree"], expected, atol=1e-9)
-    assert some.obsm["X_small"].shape == (60, 2)
+    assert some.obsm["X_small"].shape == (60, 3)
 
 
 def test_pseudotime_and_branches_write_what_the_trajectory_says(learned):

@@ -192,14 +192,14 @@ def test_only_what_learns_a_structure_has_a_trajectory(model):
         Trajectory.from_estimator(model)
 
 
-@pytest.mark.parametrize("model", [SPL(), DRTree(), DDRTree()])
+@pytest.mark.parametrize("model", [SPL(), DRTree(), DDRTree(2)])
 def test_an_estimator_is_fitted_first(model):
     with pytest.raises(NotFittedError, match="is not fitted yet"):
         Trajectory.from_estimator(model)
 
 
 def test_a_learned_tree_has_its_structure():
-    model = DDRTree(n_centers=9, random_state=0).fit(branching(30, 3))
+    model = DDRTree(2, n_centers=9, random_state=0).fit(branching(30, 3))
     with pytest.raises(ValueError, match="structure='ring' is for SPL; DDRTree has learned its"):
         Trajectory.from_estimator(model, structure="ring")
     with pytest.raises(ValueError, match=r"points has 3 column\(s\), but the nodes lie in 2"):

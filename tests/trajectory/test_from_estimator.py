@@ -35,21 +35,21 @@ def circle(n_samples):
 
 
 MODELS = {
-    "ddrtree": DDRTree(random_state=0),
-    "ddrtree hard": DDRTree(random_state=0, assignment="hard"),
+    "ddrtree": DDRTree(2, random_state=0),
+    "ddrtree hard": DDRTree(2, random_state=0, assignment="hard"),
     "ddrtree all components": DDRTree(n_components=None, random_state=0),
     "ddrtree share of variance": DDRTree(n_components=0.8, random_state=0),
     "ddrtree one component": DDRTree(n_components=1, random_state=0),
-    "ddrtree two centres": DDRTree(n_centers=2, random_state=0),
-    "ddrtree one centre": DDRTree(n_centers=1, random_state=0),
-    "ddrtree all centres": DDRTree(n_centers=None, random_state=0),
+    "ddrtree two centres": DDRTree(2, n_centers=2, random_state=0),
+    "ddrtree one centre": DDRTree(2, n_centers=1, random_state=0),
+    "ddrtree all centres": DDRTree(2, n_centers=None, random_state=0),
     "ddrtree forest": DDRTree(structure=Forest(3), n_centers=30, random_state=0),
     "ddrtree ring": DDRTree(structure=Ring(), n_centers=20, random_state=0),
     "ddrtree curve": DDRTree(structure=Curve(), n_centers=20, random_state=0),
     "ddrtree graph": DDRTree(structure=SparseGraph(), n_centers=20, random_state=0),
     "ddrtree fixed": DDRTree(structure=ring(90), random_state=0),
     "ddrtree sparse fixed": DDRTree(structure=sparse.csr_array(ring(90)), random_state=0),
-    "ddrtree kernel": DDRTree(kernel="rbf", n_centers=20, random_state=0),
+    "ddrtree kernel": DDRTree(2, kernel="rbf", n_centers=20, random_state=0),
     "drtree": DRTree(random_state=0),
     "drtree all components": DRTree(n_components=None, random_state=0),
     "drtree curve": DRTree(structure="curve", random_state=0),
@@ -141,7 +141,11 @@ TABLES = st.one_of(
 @given(
     table=TABLES,
     estimator=st.sampled_from(
-        [DDRTree(n_centers=10, max_iter=10), DRTree(max_iter=10), SPL(n_neighbors=5, max_iter=10)]
+        [
+            DDRTree(2, n_centers=10, max_iter=10),
+            DRTree(max_iter=10),
+            SPL(n_neighbors=5, max_iter=10),
+        ]
     ),
     signs=arrays(np.float64, (25, 1), elements=st.sampled_from([-1.0, 1.0])),
 )
@@ -188,7 +192,7 @@ def test_a_forest_has_a_root_in_each_tree():
 def test_a_curve_is_one_branch_and_a_ring_comes_back():
     curve = Trajectory.from_estimator(MODELS["ddrtree curve"].fit(X))
     assert curve.branch_table_.index.tolist() == ["T1-T2"]
-    around = Trajectory.from_estimator(DDRTree(structure="ring", random_state=0).fit(circle(60)))
+    around = Trajectory.from_estimator(DDRTree(2, structure="ring", random_state=0).fit(circle(60)))
     assert around.branch_table_.index.tolist() == ["R1-R1"]
     order = np.argsort(around.rooted(sample=0).pseudotime_)
     assert set(order[:5]) <= {0, 1, 2, 3, 57, 58, 59}
@@ -232,8 +236,8 @@ def test_equal_samples(estimator):
 
 
 def test_lengths_are_in_units_of_the_data():
-    one = Trajectory.from_estimator(DDRTree(random_state=0).fit(X))
-    larger = Trajectory.from_estimator(DDRTree(random_state=0).fit(4.0 * X))
+    one = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(X))
+    larger = Trajectory.from_estimator(DDRTree(2, random_state=0).fit(4.0 * X))
     np.testing.assert_allclose(larger.pseudotime_, 4 * one.pseudotime_, rtol=1e-6)
 
 

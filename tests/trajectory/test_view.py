@@ -90,7 +90,7 @@ def test_hard_assignments_are_certain(settings):
 
 
 def test_the_likeliest_branch_is_mostly_the_nearest():
-    model = DDRTree(random_state=0).fit(branching(300, 5, noise=0.05))
+    model = DDRTree(2, random_state=0).fit(branching(300, 5, noise=0.05))
     found = Trajectory.from_estimator(model).prune()
     likeliest = found.branch_probabilities().idxmax(axis=1)
     assert np.mean(likeliest == found.branches_) > 0.9
@@ -134,7 +134,7 @@ def test_new_samples_by_the_estimator():
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame(branching(80, 4), columns=list("abcd"))
     X.index = [f"cell {k}" for k in range(80)]
-    model = DDRTree(n_centers=15, random_state=0).fit(X[:60])
+    model = DDRTree(2, n_centers=15, random_state=0).fit(X[:60])
     found = Trajectory.from_estimator(model, names=X.index[:60])
     places = found.place(X[60:])
     assert places.index.equals(X.index[60:])

@@ -27,7 +27,7 @@ class Parameter(NamedTuple):
 
 # As the estimators name them; a test holds this table against their signatures.
 PARAMETERS = (
-    Parameter("n_components", ALL, "dimensions of the embedding, or part of the variance", "D"),
+    Parameter("n_components", ALL, "dimensions, part of the variance, or 'auto': 10", "D"),
     Parameter("n_centers", DDRTREE, "nodes of the tree, 'auto', or 'none' for one per sample", "K"),
     Parameter("lam", TREES, "weight of the tree: larger is shorter and smoother"),
     Parameter("gamma", ("ddrtree", "spl"), "ddrtree: weight of the clusters; spl: noise precision"),
@@ -43,7 +43,7 @@ PARAMETERS = (
     Parameter("kernel_params", ALL, "as JSON: '{\"gamma\": 0.1}'", "JSON"),
     Parameter("max_iter", ALL, "most iterations", "N"),
     Parameter("tol", ALL, "when to stop"),
-    Parameter("random_state", ALL, "seed, for the same result again (default: 0)", "SEED"),
+    Parameter("random_state", ALL, "seed (default: none for ddrtree, otherwise 0)", "SEED"),
     Parameter("n_landmarks", ("drtree", "spl"), "rows to fit of data beyond memory", "N"),
     Parameter("n_jobs", ALL, "threads; -1 is all processors", "N"),
     Parameter("checkpoint", DDRTREE, "file to write after every iteration, for --resume", "PATH"),

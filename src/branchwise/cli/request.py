@@ -131,6 +131,8 @@ def make_estimator(options: argparse.Namespace) -> Any:
                 f"--{name} is a parameter of {' and '.join(methods)}, not of "
                 f"--method {options.method}; leave it out or choose another method."
             )
+    if options.method in ("drtree", "spl"):  # ddrtree has no chance in it
+        given.setdefault("random_state", 0)
     estimator = getattr(estimators, CLASSES.get(options.method, "DDRTree"))(**given)
     try:
         estimator.check_parameters()

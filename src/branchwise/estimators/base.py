@@ -625,7 +625,7 @@ class StructureLearner(
         >>> from branchwise import DDRTree
         >>> nodes, weights = DDRTree(n_centers=20).fit(load_iris().data).nodes()
         >>> nodes.shape, weights.shape
-        ((20, 2), (20,))
+        ((20, 4), (20,))
         """
         check_is_fitted(self)
         return self.embedding_.astype(np.float64), np.ones(len(self.embedding_))

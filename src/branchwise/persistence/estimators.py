@@ -50,9 +50,9 @@ def estimator_state(model: Any, include_training: Any = False) -> dict[str, Any]
     >>> from sklearn.datasets import load_iris
     >>> from branchwise import DDRTree
     >>> from branchwise.persistence.estimators import estimator_state
-    >>> state = estimator_state(DDRTree(random_state=0).fit(load_iris().data))
+    >>> state = estimator_state(DDRTree().fit(load_iris().data))
     >>> state["class"], state["parameters"]["n_components"], state["fitted"]["mean_"].shape
-    ('DDRTree', 2, (4,))
+    ('DDRTree', 'auto', (4,))
     """
     name = type(model).__name__
     if CLASSES.get(name) is not type(model):

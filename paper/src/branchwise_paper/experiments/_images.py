@@ -10,6 +10,7 @@ from branchwise.estimators import DDRTree
 from branchwise.trajectory import Trajectory
 
 from ..datasets import Dataset
+from .settings import DDRTREE_GAMMA
 
 TEAPOT = (76, 101)  # height and width of a frame
 TEAPOT_PIXELS = 3 * 76 * 101  # of three colours
@@ -319,7 +320,12 @@ def places_along(points: Floats, lam: float) -> Floats:
     """
     n_centers = min(N_CENTERS, len(points))
     model = DDRTree(
-        2, n_centers=n_centers, lam=lam * len(points), structure="curve", random_state=0
+        2,
+        n_centers=n_centers,
+        lam=lam * len(points),
+        gamma=DDRTREE_GAMMA,
+        structure="curve",
+        random_state=0,
     )
     return Trajectory.from_estimator(model.fit(points / points.std())).pseudotime_scaled_
 

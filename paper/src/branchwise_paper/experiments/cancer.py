@@ -19,7 +19,7 @@ from branchwise.trajectory import Trajectory
 from ..datasets import DatasetNotFound, fetch_metabric
 from ._rows import markdown, shown, write_csv
 from .cells import Cell, Computed, Result, compute
-from .settings import Check, Outcome, Settings
+from .settings import DDRTREE_GAMMA, Check, Outcome, Settings
 
 NAME = "cancer"
 PAPER_COMPONENTS = 80
@@ -75,7 +75,7 @@ FITS: dict[str, dict[str, Any]] = {
         "n_centers": None,
     },
     "λ = 5·N, d = 80, fewer centres": {"lam": PAPER_TREE_WEIGHT, "n_centers": "auto"},
-    "ours: DDRTree's defaults, d = 80": {"lam": 0.1, "n_centers": "auto"},
+    "ours: λ = 0.1·N, d = 80": {"lam": 0.1, "n_centers": "auto"},
     "ours: learn_trajectory": {"lam": None, "n_centers": "auto"},
 }
 PAPERS, _, OURS, _ = FITS
@@ -164,6 +164,7 @@ def progression_tree(X: Floats, label: Any, *, lam: float | None, n_centers: Any
             min(PAPER_COMPONENTS, *X.shape),
             n_centers=n_centers,
             lam=lam * len(X),
+            gamma=DDRTREE_GAMMA,
             random_state=SEED,
         ).fit(X)
         path = Trajectory.from_estimator(model)
@@ -343,8 +344,8 @@ def _text(samples: Samples, rows: dict[str, dict[str, Any]], settings: Settings)
         f"With the paper's parameters {shown(papers['in order'])} steps are in order, "
         f"{shown(papers['diverging'])} of the pairs are apart and the tree has "
         f"{shown(papers['tips'])} tips. λ = 5·N is heavy: with fewer centres than samples "
-        f"{shown(list(rows.values())[1]['tips'])} tips are left. With `DDRTree`'s defaults "
-        f"(λ = 0.1·N) {shown(ours['in order'])} steps are in order, {shown(ours['diverging'])} "
+        f"{shown(list(rows.values())[1]['tips'])} tips are left. With λ = 0.1·N "
+        f"{shown(ours['in order'])} steps are in order, {shown(ours['diverging'])} "
         f"of the pairs are apart and there are {shown(ours['tips'])} tips; `learn_trajectory` has "
         f"{shown(list(rows.values())[3]['tips'])}; its setting was found on noise of equal size in "
         "all components, which is not the case here."

@@ -29,7 +29,7 @@ from ._images import (
 )
 from ._rows import markdown, write_csv
 from .cells import Cell, Computed, Result, compute
-from .settings import Check, Outcome, Settings
+from .settings import DDRTREE_GAMMA, Check, Outcome, Settings
 
 NAME = "teapot"
 TITLE = "Fig. 4: the teapot's principal curve, by DDRTree"
@@ -115,6 +115,7 @@ def principal_graph(
         n_components,
         n_centers=None,
         lam=weight * len(kernel),
+        gamma=DDRTREE_GAMMA,
         structure=structure,
         kernel="precomputed",
     ).fit(kernel)
