@@ -26,7 +26,7 @@ import numpy as np
 
 from answers_page import OURS, in_readme, render
 from branchwise.trajectory import learn_trajectory
-from rivals import RIVALS, Method, Program, components, silence
+from rivals import RIVALS, Method, Program, components, on_tree, silence
 from run import THREAD_VARIABLES, machine, n_cores, say, without_paths
 from yardstick import SIMULATED, Answer, Set, load_sets, nulls, rank_correlation, score, simulated
 
@@ -55,8 +55,8 @@ def ours(X: np.ndarray, is_root: np.ndarray, seed: int, **options: int) -> Answe
     found = found.rooted(labels=is_root[order], value=True, at="auto")
     back, at = np.argsort(order), found.placement_
     at = at._replace(edge=at.edge[back], position=at.position[back])
-    tips = int((np.bincount(at.edges.ravel()) == 1).sum())
-    return Answer(found.pseudotime_[back], found.branches_[back], tips, at)
+    # Not `branches_`, which a root inside a branch splits: that would be more than others get.
+    return on_tree(found.pseudotime_[back], at)
 
 
 METHODS = {OURS: Program(OURS, "branchwise", ours, partial(ours, support=0)), **RIVALS}

@@ -328,14 +328,15 @@ def intro(document: Run, programs: Programs) -> list[str]:
 
 
 LEGEND = [
-    "Medians over seeds, means over sets. ρ: rank correlation of pseudotime with the known time or "
-    "stage, along each lineage. F1, ARI: branches found against true branches, or fates where only "
-    "these are known. Right tips: sets with the true number of tips, of those where it is known. "
-    "eff: evenness of the samples along the tree, 100 if they are even. seed: rank correlation of "
-    "pseudotime between three seeds (branchwise has none: three orders of the rows). sub80: the "
-    "same with fits to 80 % of the rows, two of them. Nulls: tables in which nothing branches. "
-    "seconds: of one processor for the first fit to a set, compiling left out. A fit that failed "
-    "counts as 0. A dash: the method has no such thing.",
+    "Medians over seeds, means over sets. ρ: rank correlation of pseudotime with the known time or"
+    " stage, along each lineage. F1, ARI: branches found against true branches, or fates where "
+    "only these are known; a branch lies between forks and tips, and a root inside does not split "
+    "it. Right tips: sets with the true number of tips, of those where it is known. eff: evenness "
+    "of the samples along the tree, 100 if they are even. seed: rank correlation of pseudotime "
+    "between three seeds (branchwise has none: three orders of the rows). sub80: the same with "
+    "fits to 80 % of the rows, two of them. Nulls: tables in which nothing branches. seconds: of "
+    "one processor for the first fit to a set, compiling left out. A fit that failed counts as 0. "
+    "A dash: the method has no such thing.",
     "",
 ]
 

@@ -66,9 +66,14 @@ def of_placement(placement: Placement, is_root: np.ndarray) -> Answer:
     from_nodes = dijkstra(matrix, directed=False)
     times = np.array([to_points(placement, row) for row in from_nodes])
     ranks = np.array([rankdata(time)[is_root].mean() for time in times])
+    return on_tree(times[ranks.argmin()], placement)
+
+
+def on_tree(time: np.ndarray, placement: Placement) -> Answer:
+    """Samples on a tree: branches lie between forks and tips, and a root inside splits none."""
     branch = segments(placement.edges, placement.lengths, placement.n_nodes).of_edge
     tips = int((degrees(placement.edges, placement.n_nodes) == 1).sum())
-    return Answer(times[ranks.argmin()], branch[placement.edge], tips, placement)
+    return Answer(time, branch[placement.edge], tips, placement)
 
 
 def of_clusters(

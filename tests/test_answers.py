@@ -160,6 +160,29 @@ def test_a_tree_is_rooted_where_the_samples_of_the_root_are():
     np.testing.assert_allclose(at_fork.pseudotime[[1, 2, 5]], [0.4, 0.2, 0.3])
 
 
+def test_a_root_inside_a_branch_does_not_split_it():
+    path = Placement(
+        3,
+        np.array([[0, 1], [1, 2]]),
+        np.ones(2),
+        np.array([0, 0, 1, 1]),
+        np.array([0.1, 0.9, 0.1, 0.9]),
+    )
+    answer = rivals.of_placement(path, np.array([False, True, True, False]))
+    np.testing.assert_allclose(answer.pseudotime, [0.9, 0.1, 0.1, 0.9])
+    assert (answer.branch.tolist(), answer.tips) == ([0] * 4, 2)
+
+
+def test_ours_is_judged_alike_and_needs_no_seed():
+    """A line that time starts in the middle of, and its rows in another order."""
+    known = yardstick.simulated("linear", 150, 0.05)
+    middle = np.abs(known.time - np.median(known.time)) < 0.1 * np.ptp(known.time)
+    first, again = (answers.ours(known.X, middle, seed, support=0) for seed in (0, 1))
+    assert (len(set(first.branch.tolist())), first.tips) == (1, 2)
+    np.testing.assert_allclose(first.pseudotime, again.pseudotime, atol=1e-6)
+    np.testing.assert_allclose(first.placement.position, again.placement.position, atol=1e-6)
+
+
 def test_clusters_between_forks_are_one_branch():
     """0 – 1 – 2, with 3 – 4 and 5 behind 2; cluster 0 is the root's."""
     edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [2, 5]])
