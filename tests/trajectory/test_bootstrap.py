@@ -14,6 +14,7 @@ from branchwise.trajectory import Trajectory, learn_trajectory
 from branchwise.trajectory import bootstrap as module
 from branchwise.trajectory.bootstrap import bootstrapped, drawn, repeated, support
 from branchwise.trajectory.compare import compare
+from branchwise.trajectory.roots import rerooted
 
 pd = pytest.importorskip("pandas")
 
@@ -392,3 +393,17 @@ def test_a_close_or_refused_root_in_a_resample_does_not_stop_the_others():
     tip = found.rooted(labels=early, value=True, at="tip")
     result = tip.support(data.X, n_resamples=4, random_state=0, progress=False)
     assert result.n_resamples_ + result.n_failed_ == 4
+
+
+def test_a_resample_without_the_twig_of_a_labelled_root_starts_near_it():
+    nodes = np.array([[-5.0, 0.0], [0.0, 0.0], [5.0, 0.0], [0.0, 3.0]])
+    along = np.linspace(-5, 5, 21)
+    points = np.vstack([np.column_stack([along, 0 * along]), [[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]])
+    early = np.arange(24) > 20
+    fork = Trajectory([[0, 1], [1, 2], [1, 3]], nodes, points)
+    _, asked = rerooted(fork.view, fork.names_, labels=early, value=True, at="tip")
+    line = Trajectory([[0, 1], [1, 2]], nodes[:3], points)
+    with pytest.raises(ValueError, match="No tip has a sample labelled True"):
+        line.rooted(labels=early, value=True, at="tip")
+    again = repeated(line, [("rooted", asked)], np.arange(24), [])
+    np.testing.assert_allclose(again.pseudotime_, np.abs(points[:, 0]), atol=1e-12)

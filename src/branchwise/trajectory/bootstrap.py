@@ -139,7 +139,8 @@ def support(
     ``transform``, where rows that were drawn keep the places of the fit. Then everything is done as
     it was done for the given trajectory: pruning (the noise that a default length comes from is
     that of the rows drawn), merging (to no more branches than there are), and the root. A root
-    that was chosen by labels is chosen again, and one that is a sample stays. One that is a
+    that was chosen by labels is chosen again (where they come first nowhere, it is the place of the
+    sample nearest to the given root), and one that is a sample stays. One that is a
     tip or fork, by name or by default, has no name in another tree: it is the end nearer to the
     root's nearest sample of the branch that this sample is on, if that is a tip or fork as the root
     is, and otherwise the place of the sample. A trajectory of `learn_trajectory` is learned again
@@ -379,14 +380,13 @@ def repeated(
             trajectory = trajectory.merge(min(given["n_branches"], present))
         elif method == "prune":
             trajectory = _pruned(trajectory, rows, **given)
+        elif "labels" in given:
+            trajectory = _by_label(trajectory, **given)
         elif "near" in given:
             there = [_found(trajectory, landmark) for landmark in given["near"]]
             trajectory = trajectory._with(replace(trajectory.view, roots=tuple(there), end=None))
         else:
-            with warnings.catch_warnings():
-                # Of a close choice the given trajectory has told; here it shows in the spread.
-                warnings.simplefilter("ignore", UserWarning)
-                trajectory = trajectory.rooted(**given)
+            trajectory = trajectory.rooted(**given)
     base = trajectory.view.base
     has_root = base.parts[_nodes(trajectory, trajectory.view.roots)]
     there = [_found(trajectory, landmark) for landmark in roots]
@@ -394,6 +394,20 @@ def repeated(
     there = [root for root, is_missing in zip(there, missing, strict=True) if is_missing]
     view = replace(trajectory.view, roots=(*trajectory.view.roots, *there), end=None)
     return trajectory._with(view)
+
+
+def _by_label(trajectory: Trajectory, near: list[Landmark], **given: Any) -> Trajectory:
+    """From where a label comes first; if that is nowhere, from the sample at the given root.
+
+    A tree without the twig of the root is not left out: support would be too high without it.
+    """
+    with warnings.catch_warnings():
+        # Of a close choice the given trajectory has told; here it shows in the spread.
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return trajectory.rooted(**given)
+        except ValueError:
+            return trajectory.rooted(sample=[landmark.sample for landmark in near])
 
 
 def _pruned(

@@ -59,8 +59,10 @@ def rerooted(
         asked = {"sample": rows}
     elif labels is not None:
         check_order(labels, names, "labels")
-        roots = [Root("node", k) for k in starts_at_label(view, labels, value, at)]
-        asked = {"labels": labels, "value": value, "at": at}
+        nodes = starts_at_label(view, labels, value, at)
+        roots = [Root("node", k) for k in nodes]
+        near = landmarks(view.base, view.milestone_names, nodes)
+        asked = {"labels": labels, "value": value, "at": at, "near": near}
     new = replace(view, roots=tuple(roots), end=None)
     return new if end is None else with_end(new, end), asked
 
