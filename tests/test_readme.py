@@ -32,15 +32,23 @@ def test_python_example_runs():
 def test_trajectory_example_prints_what_follows_it(capsys):
     names = {}
     exec(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)[1], names)
-    printed, shown = capsys.readouterr().out.splitlines(), block("text").splitlines()
-    assert printed[0] == shown[0]
-    for line, expected in zip(printed[1:], shown[1:], strict=True):
-        # Last digits may differ from processor to processor.
-        branch, *numbers = line.split()
-        assert branch == expected.split()[0]
-        assert list(map(float, numbers)) == pytest.approx(
-            list(map(float, expected.split()[1:])), abs=0.02, rel=0.02
-        )
+    assert_alike(capsys.readouterr().out, block("text"))
+
+
+def test_the_page_of_the_default_prints_what_follows_its_example(capsys):
+    text = (ROOT / "docs/answer.md").read_text("utf-8")
+    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], {})
+    assert_alike(capsys.readouterr().out, re.search(r"```text\n(.*?)```", text, re.DOTALL)[1])
+
+
+def assert_alike(printed, shown):
+    """The same words, and numbers whose last digits may differ from processor to processor."""
+    number = re.compile(r"(?<!\w)\d+(?:\.\d+)?")
+    assert [number.sub("#", line).split() for line in printed.splitlines()] == [
+        number.sub("#", line).split() for line in shown.splitlines()
+    ]
+    found, expected = (list(map(float, number.findall(text))) for text in (printed, shown))
+    assert found == pytest.approx(expected, abs=0.02, rel=0.02)
 
 
 def test_posterior_example_prints_what_its_comment_says(capsys):
