@@ -10,10 +10,9 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 
-from branchwise import SPL, DDRTree
+from branchwise import SPL, DDRTree, learn_trajectory
 from branchwise.datasets import make_tree
 from branchwise.plotting import plot_adjacency, plot_convergence, plot_embedding, plot_uncertainty
-from branchwise.trajectory import learn_trajectory
 
 
 def main(picture: str) -> None:
@@ -43,7 +42,7 @@ def main(picture: str) -> None:
     ax = plot_adjacency(skeleton, order=time, order_name="true time", ax=next(parts).subplots())
     ax.set_title("Its adjacency matrix")
 
-    fits = {"DDRTree": DDRTree(random_state=0).fit(data.X), "SPL": skeleton}
+    fits = {"DDRTree": DDRTree(2).fit(data.X), "SPL": skeleton}
     ax = plot_convergence(fits, ax=next(parts).subplots())
     ax.set_title("Convergence")
 

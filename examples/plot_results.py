@@ -10,9 +10,9 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 
+from branchwise import learn_trajectory
 from branchwise.datasets import make_cells
 from branchwise.plotting import plot_branch_graph, plot_heatmap, plot_layout, plot_trends
-from branchwise.trajectory import learn_trajectory
 
 
 def main(picture: str) -> None:

@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.decomposition import PCA
 
+from branchwise import learn_trajectory
 from branchwise.datasets import make_cells
-from branchwise.trajectory import learn_trajectory
 
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"]
 
@@ -29,8 +29,9 @@ def main(picture: str) -> None:
     X = normalised(np.asarray(cells.X, dtype=float))
     # The labels of real cells would come from the day on which they were taken.
     day = np.where(cells.pseudotime < 0.15 * cells.pseudotime.max(), "day 0", "later")
-    path = learn_trajectory(X, support=0).rooted(labels=day, value="day 0")
-    print(path.branch_table_[["start", "end", "length", "n_samples"]].round(2).to_string())
+    path = learn_trajectory(X).rooted(labels=day, value="day 0")
+    print(path.describe())
+    print(path.branch_table_[["length", "n_samples", "p", "support"]].round(3).to_string())
 
     figure, axes = plt.subplots(2, 2, figsize=(11, 8.5), layout="constrained")
     draw_places(axes[0, 0], path, path.pseudotime_, "viridis", "pseudotime")
@@ -39,7 +40,7 @@ def main(picture: str) -> None:
     forks = path.milestones_.query("kind == 'fork'").sort_values("pseudotime").index
     tests = path.branch_differences(forks[0], X, genes)
     draw_trends(axes[1, 0], path, X, genes, tests["feature"].iloc[0])
-    draw_support(axes[1, 1], path.support(X, n_resamples=20, random_state=0, progress=False))
+    draw_support(axes[1, 1], path)
     figure.suptitle("Simulated counts of 800 differentiating cells: what branchwise makes of them")
     figure.savefig(picture, dpi=110)
     plt.close(figure)
@@ -69,7 +70,7 @@ def draw_tree(ax, path):
         )
     ax.set(xlabel="first axis of the tree", ylabel="second axis")
     ax.spines[["top", "right"]].set_visible(False)
-    return to_plane.transform(path.estimator_.embedding_)
+    return to_plane.transform(path.estimator_.projection_)
 
 
 def draw_places(ax, path, values, cmap, label):
@@ -101,11 +102,11 @@ def draw_trends(ax, path, X, genes, gene):
     ax.set_title(f"{gene}, which differs most after the first fork")
 
 
-def draw_support(ax, support):
+def draw_support(ax, path):
     """How often branches are found again."""
-    table = support.branches_[::-1]
+    table = path.branch_table_[::-1]
     ax.barh(table.index, table["support"], color="#0072B2")
-    ax.set(xlim=(0, 1), xlabel="part of 20 bootstrap samples in which it is found again")
+    ax.set(xlim=(0, 1), xlabel="part of 20 resamples in which it is found again")
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_title("Support of the branches")
 
