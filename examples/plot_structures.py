@@ -60,7 +60,7 @@ def main(picture: str) -> None:
     ]
     for ax, (structure, make) in zip(axes.flat, shapes, strict=False):
         X = make(rng, N_SAMPLES) + NOISE * rng.normal(size=(N_SAMPLES, 2))
-        model = DDRTree(n_components=None, structure=structure, lam=10.0, random_state=0).fit(X)
+        model = DDRTree(n_components=None, structure=structure, lam=30.0).fit(X)
         plot_embedding(X - model.mean_, model.centers_, model.tree_, axis_names=("", ""), ax=ax)
         ax.set_title(f'DDRTree(structure="{structure}")')
     X = circle(rng, N_SAMPLES) + NOISE * rng.normal(size=(N_SAMPLES, 2))

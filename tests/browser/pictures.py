@@ -50,7 +50,7 @@ def main() -> None:
             browser,
             "light",
             IMAGES / "report.png",
-            lambda page: page.locator("#panel-branches table button").nth(1).click(),
+            lambda page: page.get_by_role("tab", name="Feature").click(),
         )
         shoot(
             browser,
