@@ -1,6 +1,7 @@
 """The same table gives the same answer, wherever one asks."""
 
 import anndata
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +50,15 @@ def test_the_command_line(table, expected, tmp_path):
     times = pd.read_csv(tmp_path / "out" / "pseudotime.csv", index_col=0)
     assert times["branch"].tolist() == expected.branches_.tolist()
     np.testing.assert_allclose(times["pseudotime"], expected.pseudotime_, rtol=1e-12)
+
+
+def test_a_dask_array_has_the_same_answer_and_says_that_nothing_is_resampled(table, expected):
+    chunks = da.from_array(table.to_numpy(), chunks=(70, 8))
+    with pytest.warns(UserWarning, match="nothing is learned again from resamples"):
+        found = branchwise.learn_trajectory(chunks)
+    assert found.support_ is None
+    assert found.branches_.tolist() == expected.branches_.tolist()
+    np.testing.assert_allclose(found.pseudotime_, expected.pseudotime_, atol=1e-6)
 
 
 def test_annotated_data(table, expected):

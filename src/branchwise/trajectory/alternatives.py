@@ -98,7 +98,8 @@ def common_form(view: View) -> tuple[Floats, Floats]:
     points, nodes = (view.points - mean) @ axes, (view.base.nodes - mean) @ axes
     unit = np.sqrt(np.mean(points**2)) or 1.0
     order = np.lexsort(np.round(points / unit, 6).T[::-1])
-    return points[order[:: -(-n // MOST_ROWS)]] / unit, nodes / unit
+    some = np.linspace(0, n - 1, min(n, MOST_ROWS)).astype(np.intp)
+    return points[order[some]] / unit, nodes / unit
 
 
 def graphs(view: View, points: Floats, nodes: Floats) -> dict[str, Graph]:

@@ -200,7 +200,7 @@ def ward_means(points: Floats, n_centers: int) -> Floats:
     return sums / np.bincount(labels)[:, np.newaxis]
 
 
-def quick(n_components: int, **options: float) -> DDRTree:
+def quick(n_components: int, **options: Any) -> DDRTree:
     """A model whose last digits nobody sees."""
     return DDRTree(n_components, tol=TOL, max_iter=MAX_ITER, **options)
 
