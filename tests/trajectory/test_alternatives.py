@@ -158,7 +158,7 @@ def test_of_many_samples_some_are_looked_at(fork, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 200)
     points, _ = common_form(fork.view)
     assert len(points) == 200
-    assert evidence_table(fork.view)["n_samples"].unique().tolist() == [150]
+    assert evidence_table(fork.view)["n_samples"].unique().tolist() == [200]
 
 
 def table(curve, plane, cloud, error=0.1, tree=0.0):
