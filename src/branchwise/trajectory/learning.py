@@ -40,7 +40,7 @@ N_COMPONENTS = 10
 SHAPE_COMPONENTS = 20
 # Samples that the shape and the evidence are looked for in, and neighbours to average with.
 SHAPE_ROWS, N_NEIGHBORS = 3000, 10
-# Twigs shorter than this part of the largest standard deviation across the tree are noise.
+# Twigs shorter than so many times the largest standard deviation across the tree are noise.
 NOISE_LENGTHS = 0.5
 # The pull of the shape, and of the course; the weights of their trees per sample.
 SHAPE_GAMMA, SHAPE_LAM = 10.0, 0.1

@@ -25,7 +25,7 @@ def findings(path: Any) -> list[str]:
     if n_compared < n_samples:
         found.append(f"Shapes were compared on {n_compared:,} of the {n_samples:,} samples.")
     if path.support_ is not None:
-        found += support_sentences(path.support_)
+        found += support_sentences(path)
     return found
 
 
@@ -69,8 +69,9 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def support_sentences(found: "Support") -> list[str]:
+def support_sentences(path: Any) -> list[str]:
     """How often tips and forks were found again, and whether resamples agree."""
+    found: Support = path.support_
     n, tips = found.n_resamples_, found.n_tips_
     spread = [
         f"{count} {'has' if count == 1 else 'have'} {number} tips" for number, count in tips.items()
@@ -81,7 +82,11 @@ def support_sentences(found: "Support") -> list[str]:
     if again:
         word = "fork was" if len(again) == 1 else "forks were"
         told.append(f"The {word} found again: {listed(again)} resamples.")
-    unsure = found.branches_.index[found.branches_["support"] < SURE].tolist()
+    n_tips = sum(name.startswith("T") for name in path.view.milestone_names.values())
+    if tips.get(n_tips, 0) < SURE * n:
+        told.append("Resamples disagree about the number of tips.")
+    table = path.branch_table_
+    unsure = table.index[table["support"] < SURE].tolist()
     if unsure:
         told.append(
             f"Resamples disagree about {listed(unsure)}: found again in fewer than {SURE:.0%}."
