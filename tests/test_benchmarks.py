@@ -70,7 +70,7 @@ def test_objective_of_a_fit_is_at_most_the_last_of_its_history():
         model.centers_,
         np.column_stack(sparse.triu(model.tree_).nonzero()),
         lam=model.lam_,
-        gamma=10.0,
+        gamma=model.gamma_,
         sigma=model.sigma_,
     )
     assert found <= model.objective_ * (1 + 1e-12)

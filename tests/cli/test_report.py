@@ -59,7 +59,7 @@ def test_the_page_says_nothing_of_the_machine(fitted, table):
         "dropped": 0,
         "sha256": run["input"]["sha256"],
     }
-    assert facts["parameters"]["n_components"] == 2
+    assert facts["parameters"]["n_components"] == 6
     assert facts["root"] == "stage=early"
     for name in ("objective", "n_iter", "converged", "graph", "versions", "started", "warnings"):
         assert facts[name] == run[name], name
@@ -202,7 +202,7 @@ def test_roots(root, n_nodes, fitted, tmp_path, branchwise):
     assert branchwise("report", fitted, "--root", root, "-o", tmp_path / "p.html")[0] == 0
     state = read_report(tmp_path / "p.html")
     assert state["is_rooted"]
-    assert len(state["graph"]["nodes"]) - len(before["nodes"]) == 2 * n_nodes
+    assert len(state["graph"]["nodes"]) - len(before["nodes"]) == 6 * n_nodes
 
 
 def test_the_page_in_the_folder_is_replaced_and_others_are_not(fitted, tmp_path, branchwise):

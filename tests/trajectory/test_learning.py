@@ -192,7 +192,7 @@ def test_more_rows_than_the_evidence_looks_at():
     X = make_tree(3100, 4, topology="bifurcation", noise=0.05, random_state=0).X
     found = learn_trajectory(X, support=0)
     assert len(found.branch_table_) == 3
-    assert found.evidence_["n_samples"].unique().tolist() == [1550]
+    assert found.evidence_["n_samples"].unique().tolist() == [3000]
     assert found.describe().endswith("Shapes were compared on 3,000 of the 3,100 samples.")
 
 
