@@ -25,7 +25,7 @@ def build(name, n_samples=40, **params):
         return DRTree(**params)
     few = {} if name == "DDRTree" else {"n_centers": min(6, n_samples)}
     hard = {"assignment": "hard"} if name == "DDRTree hard" else {}
-    return DDRTree(**{"random_state": 0, **few, **hard, **params})
+    return DDRTree(**{"n_components": 2, "random_state": 0, **few, **hard, **params})
 
 
 def fit(name, X, **params):
@@ -466,7 +466,7 @@ def test_init_of_another_shape_is_refused(X, shape):
         rf"init has shape {text} but must be \(n_centers, n_components\) with n_components=2; g"
     )
     with pytest.raises(ValueError, match=message):
-        DDRTree(init=np.zeros(shape)).fit(X)
+        DDRTree(2, init=np.zeros(shape)).fit(X)
 
 
 @pytest.mark.parametrize(("n_centers", "wanted"), [(4, 4), (6, 6), (None, 40)])
@@ -596,7 +596,7 @@ def test_constant_features_get_no_weight(variant, X):
 @pytest.mark.parametrize("assignment", ["soft", "hard"])
 def test_more_centres_than_distinct_samples(X, assignment, params):
     X = np.repeat(X[:3], 10, axis=0)
-    model = DDRTree(n_centers=7, assignment=assignment, random_state=0, **params).fit(X)
+    model = DDRTree(2, n_centers=7, assignment=assignment, random_state=0, **params).fit(X)
     assert_sound(model, X)
     assert model.centers_.shape == (7, 2)
     np.testing.assert_allclose(np.ptp(model.embedding_[:10], axis=0), 0, atol=1e-10)

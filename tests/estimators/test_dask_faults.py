@@ -28,7 +28,7 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 SIMULATED = branching(400, 5)
-SETTINGS = {"n_centers": 12, "max_iter": 7, "tol": 0, "random_state": 0}
+SETTINGS = {"n_components": 2, "n_centers": 12, "max_iter": 7, "tol": 0, "random_state": 0}
 RING = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
 RESULTS = ["centers_", "components_", "mean_", "objective_history_"]
 
@@ -424,8 +424,8 @@ def test_a_file_that_is_no_checkpoint_is_refused(begun):
     ("change", "match"),
     [
         ({"n_centers": 9}, "n_centers=12, but this one has n_centers=9; resume with the same data"),
-        ({"gamma": 2.0}, "gamma=10.0, but this one has gamma=2.0; "),
-        ({"lam": 1.5}, "lam=40.0, but this one has lam=1.5; "),
+        ({"gamma": 10.0}, "gamma=2.0, but this one has gamma=10.0; "),
+        ({"lam": 1.5}, "lam=80.0, but this one has lam=1.5; "),
         ({"sigma": 0.5}, "sigma=auto, but this one has sigma=0.5; "),
         ({"assignment": "hard"}, "assignment=soft, but this one has assignment=hard; "),
         ({"structure": "ring"}, r"structure=Tree\(\), but this one has structure=Ring\(.*\); "),

@@ -112,7 +112,7 @@ def test_fixed_graph_joins_the_samples_that_it_names(estimator, container, rng):
 def test_automatic_number_of_centres_is_that_of_the_fixed_graph():
     X = branching(150, 5)
     model = DDRTree(structure=chain(150)).fit(X)
-    assert model.centers_.shape == (150, 2)
+    assert model.centers_.shape == (150, 5)
 
 
 def test_node_of_a_fixed_graph_is_the_row_of_init():

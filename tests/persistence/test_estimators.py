@@ -318,7 +318,8 @@ def test_a_model_that_contradicts_its_parameters_is_not_saved(X, path, changed, 
 def test_numbers_of_numpy_become_plain(X, path):
     model = DDRTree(np.int64(2), lam=np.float32(3), structure=Forest(np.int64(2)), random_state=0)
     again = saved_and_loaded(model.fit(X), path)
-    assert repr(again) == "DDRTree(lam=3.0, random_state=0, structure=Forest(n_trees=2))"
+    wanted = "DDRTree(lam=3.0, n_components=2, random_state=0, structure=Forest(n_trees=2))"
+    assert repr(again) == wanted
 
 
 def test_only_fitted_estimators_of_branchwise_are_saved(path):

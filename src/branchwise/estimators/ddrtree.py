@@ -133,7 +133,9 @@ class DDRTree(StructureLearner):
     random_state : int, RandomState or None, default=None
         None starts from Ward's clusters of the samples, or of 3,000 of them that are chosen by
         their values: there is no chance in it. A seed starts from k-means instead, for other local
-        optima. The result depends neither on the order of the samples nor on units and offsets.
+        optima. The result depends neither on the order of the samples nor on units and offsets;
+        with a seed, that is so but for tables of rounded numbers, where many distances are equal
+        and their last bits choose among them.
     n_jobs : int or None, default=None
         Number of threads; None is one, -1 is as many as there are processors. The result does
         not depend on it. For Dask arrays their scheduler decides.
@@ -399,9 +401,9 @@ class DDRTree(StructureLearner):
             if is_grid and squared <= TOGETHER * float(np.vdot(C, C)) / len(C):
                 # Fewer different samples than centres: every sample is at one, but for the grid.
                 different = np.unique(C, axis=0)
-                if len(different) > 1:
-                    squared, directions = spread_around(different, different)
-                    squared *= APART
+                is_one = len(different) == 1  # the grid of equal samples is one of rounding
+                squared, directions = (0, 1) if is_one else spread_around(different, different)
+                squared *= APART
             # Points without any spread leave nothing to tell centres apart by.
             return squared / max(2.0, directions) or 1.0
         return float(self.sigma)
