@@ -229,8 +229,8 @@ def facts_of(model: Any, Y: Any, n_components: int, n_centers: int, lam: float) 
         "n_features": int(Y.n_features),
         "n_components": None if model.n_components is None else int(n_components),
         "n_centers": int(n_centers),
+        "gamma": float(model.gamma),  # before lam, which follows it where it is "auto"
         "lam": float(lam),
-        "gamma": float(model.gamma),
         "sigma": model.sigma if isinstance(model.sigma, str) else float(model.sigma),
         "assignment": model.assignment,
         "structure": described(as_structure(model.structure)),
