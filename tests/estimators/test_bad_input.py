@@ -14,7 +14,7 @@ from ..conftest import branching
 
 NAMES = ["SPL", "DRTree", "DDRTree"]
 # One centre per sample, few centres, and hard assignments take different paths.
-VARIANTS = [*NAMES, "DDRTree K=6", "DDRTree hard"]
+VARIANTS = [*NAMES, "DDRTree K=6", "DDRTree hard", "DDRTree by default"]
 
 
 def build(name, n_samples=40, **params):
@@ -23,6 +23,8 @@ def build(name, n_samples=40, **params):
         return SPL(**{"n_neighbors": min(5, n_samples - 1), **params})
     if name == "DRTree":
         return DRTree(**params)
+    if name == "DDRTree by default":
+        return DDRTree(**params)
     few = {} if name == "DDRTree" else {"n_centers": min(6, n_samples)}
     hard = {"assignment": "hard"} if name == "DDRTree hard" else {}
     return DDRTree(**{"n_components": 2, "random_state": 0, **few, **hard, **params})

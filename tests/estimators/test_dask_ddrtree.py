@@ -179,6 +179,11 @@ def test_many_rows_may_be_equal(n_distinct):
         model.objective_history_, expected.objective_history_, rtol=1e-8, atol=1e-8
     )
     np.testing.assert_allclose(model.embedding_.compute(), expected.embedding_, atol=1e-8)
+    default = {"n_components": "auto", "random_state": None}
+    model, expected = learner(**default).fit(divided(X)), learner(**default).fit(X)
+    assert model.sigma_ == pytest.approx(expected.sigma_, rel=1e-9)
+    if n_distinct > 1:  # rows that are all equal spread by rounding
+        assert len(model.components_) == len(expected.components_) == min(n_distinct - 1, D)
 
 
 def test_k_means_looks_at_the_same_samples():

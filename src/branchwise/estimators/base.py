@@ -698,6 +698,8 @@ class StructureLearner(
         W, rank = principal_axes(Y, d)
         if self.n_components is not None:
             W = W[:, : max(rank, 1)]
+        if isinstance(self.n_components, str) and getattr(self, "init", None) is None:
+            d = W.shape[1]  # no arbitrary components that nobody asked for
         return d, W * column_signs(Y.lift(W))
 
     def _set_axes(self, Y: CentredRows, W: Floats, n_components: int, dtype: Any) -> Floats:

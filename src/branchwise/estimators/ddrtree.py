@@ -86,11 +86,12 @@ class DDRTree(StructureLearner):
     Parameters
     ----------
     n_components : int, float, "auto" or None, default="auto"
-        Dimension d of the embedding. "auto" is 10, or as many as there are features or samples less
-        one, or columns of ``init``: a tree with many branches needs more than two linear
-        dimensions. A float in (0, 1) is the fraction of energy (total variance) that the components
-        have to keep, as in scikit-learn's PCA. None: W is the identity, a principal tree in
-        the space of the features, whose nodes there are ``inverse_transform(centers_)``. With
+        Dimension d of the embedding. "auto" is 10, or as many as the data spread in (at most the
+        features, or the samples less one), or columns of ``init``: a tree with many branches needs
+        more than two linear dimensions. A float in (0, 1) is the fraction of energy (total
+        variance) that the components have to keep, as in scikit-learn's PCA. None: W is the
+        identity, a principal tree in the space of the features, whose nodes there are
+        ``inverse_transform(centers_)``. With
         ``lam=gamma*weight`` and a small ``gamma`` it is SimplePPT's, the tree having that weight.
     n_centers : int, None or "auto", default="auto"
         Number K of nodes of the graph. None is one per sample. "auto" is one per sample up to
