@@ -41,7 +41,7 @@ def test_the_model_in_python_says_the_same(fitted, new_cohort, branchwise):
     printed = pd.read_csv(io.StringIO(out), index_col=0)
     pd.testing.assert_frame_equal(places, printed, check_names=False, rtol=1e-12)
     embedding = model.transform(frame)
-    pd.testing.assert_frame_equal(embedding, places[["ddrtree0", "ddrtree1"]])
+    pd.testing.assert_frame_equal(embedding, places[[f"ddrtree{k}" for k in range(6)]])
 
 
 def test_rows_of_the_fit_keep_their_places(fitted, table, branchwise):
@@ -56,7 +56,7 @@ def test_rows_of_the_fit_keep_their_places(fitted, table, branchwise):
 
 def test_without_a_root_there_are_no_times(table, tmp_path, branchwise):
     out = tmp_path / "out"
-    branchwise("fit", table, "-o", out, "--id", "patient", "--figure", "none")
+    branchwise("fit", table, "-o", out, "--id", "patient", "--method", "ddrtree")
     _, text, _ = branchwise("transform", out, table)
     header = text.splitlines()[0].split(",")
     assert "distance" in header

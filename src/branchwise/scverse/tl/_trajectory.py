@@ -134,7 +134,8 @@ def trajectory(
             "support=0 asks for none.",
             stacklevel=2,
         )
-    path = resampled(path, X, support, random_state=seed, n_jobs=n_jobs, show=verbose > 0)
+    n_resamples = 0 if is_dask(X) else support
+    path = resampled(path, X, n_resamples, random_state=seed, n_jobs=n_jobs, show=verbose > 0)
     params = options | {"support": support, "random_state": seed}
     results = all_results(path, X, key_added, steps)
     results.uns[key_added] |= {
