@@ -24,6 +24,8 @@ ERRORS, SAME_ORDER = 1.96, 0.9
 
 # At most so many nodes, and of the samples with the label and of the others so many, are compared.
 MOST_NODES, MOST_ROWS = 200, 5000
+# A place that puts the label first in so many more of the pairs is better, not close.
+CLOSE = 0.05
 
 
 class Weighed(NamedTuple):
@@ -266,8 +268,10 @@ def doubt(view: View, found: Weighed, best: int, value: Any) -> str | None:
     other = rival(found, best)
     if other is not None:
         there, argument = node_names(view, found.nodes[other])
+        is_close = found.score[other] - found.score[best] < CLOSE
         return start + (
-            f"the choice is close: from there it comes before others in {found.score[best]:.0%} of "
+            f"{'the choice is close' if is_close else 'that is only the best tip'}: from there it "
+            f"comes before others in {found.score[best]:.0%} of "
             f"the pairs of samples, and from {there} in {found.score[other]:.0%}; to start at "
             f"{there} instead, use rooted(node={argument!r}) or --root {argument}."
         )
