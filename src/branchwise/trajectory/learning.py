@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.cluster import AgglomerativeClustering
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 
@@ -28,6 +27,7 @@ from ..data.dask_errors import failures_in_words
 from ..data.landmarks import choose_landmarks
 from ..estimators import DDRTree
 from ..graph import adjacency
+from ..solvers.initialization import ward
 from .core import Trajectory
 from .evidence import LEVEL, tip_to_cut
 from .pruning import Reduced, believable, whole, without_tips
@@ -195,7 +195,7 @@ def ward_means(points: Floats, n_centers: int) -> Floats:
     """The means of Ward's clusters."""
     if n_centers >= len(points):
         return points
-    labels = AgglomerativeClustering(n_centers).fit_predict(points)
+    labels = ward(points, np.ones(len(points)), n_centers)
     sums = sparse.csr_array((np.ones(len(labels)), (labels, np.arange(len(labels))))) @ points
     return sums / np.bincount(labels)[:, np.newaxis]
 
