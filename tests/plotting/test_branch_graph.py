@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -114,9 +116,22 @@ def test_lines_are_the_wider_the_better_supported():
         branches_ = path.branch_table_.assign(support=[1.0, 0.5, 0.0, 1.0, np.nan])
 
     ax = plot_branch_graph(path, support=Found())
-    widths = ax.collections[0].get_linewidths()[:5]
-    assert widths[0] > widths[1] > widths[2] == widths[4]
+    sure, unsure = (lines.get_linewidths() for lines in ax.collections[:2])
+    # Each branch has a line before its disc and one after it.
+    assert sure.tolist() == [3.5, 3.5, 0.8, 3.5, 3.5, 0.8]
+    assert unsure.tolist() == [2.15, 0.8, 2.15, 0.8]
+    assert [lines.get_linestyle()[0][1] is None for lines in ax.collections[:2]] == [True, False]
     assert not any("nan" in text.get_text() for text in ax.texts)
+
+
+def test_a_trajectory_brings_its_own_support():
+    path = scenes.tree(100)
+    table = path.branch_table_.assign(support=[1.0, 0.5, 0.9, 1.0, 1.0])
+    surer = path.with_support(SimpleNamespace(branches_=table))
+    ax = plot_branch_graph(surer)
+    assert f"{table.n_samples.iloc[1]}\n50 %" in [text.get_text() for text in ax.texts]
+    assert ax.get_title(loc="left") == "dashed: found again in fewer than 80 % of the resamples"
+    assert plot_branch_graph(path).get_title(loc="left") == ""
 
 
 def test_a_branch_without_samples_is_a_cross():

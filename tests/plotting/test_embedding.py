@@ -1,15 +1,22 @@
+from types import SimpleNamespace
+
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgba
+from matplotlib.text import Text
 
 from branchwise import SPL, DDRTree, DRTree
 from branchwise.graph import adjacency
 from branchwise.plotting import plot_embedding
 from branchwise.plotting.coloring import PALETTE
 from branchwise.trajectory import Trajectory
+from branchwise.trajectory.axes import tree_axes
+from branchwise.trajectory.flat import flat_tree
+
+from . import scenes
 
 EDGES = np.array([[0, 1], [1, 2], [1, 3]])
 
@@ -37,6 +44,15 @@ def models():
         "DRTree": DRTree().fit(X),
         "DDRTree": DDRTree(2, random_state=0).fit(X),
     }
+
+
+def texts(ax):
+    return {text.get_text() for text in ax.texts}
+
+
+def box_of(text):
+    """The box of a text, without the line to what it names."""
+    return Text.get_window_extent(text)
 
 
 def legend_texts(ax):
@@ -98,32 +114,141 @@ def test_a_graph_does_not_hide_samples_that_hug_it(fork):
 
 
 def test_a_root_that_nobody_gave_is_marked_only_where_time_starts_at_it(path):
-    assert "T1" in {text.get_text() for text in plot_embedding(path).texts}
-    assert "T1\nroot" in {
-        text.get_text() for text in plot_embedding(path, color="pseudotime").texts
-    }
+    for ax in plot_embedding(path):
+        assert "T1" in texts(ax)
+    for ax in plot_embedding(path, color="pseudotime"):
+        assert "T1\nroot" in texts(ax)
 
 
 def test_a_trajectory_has_named_milestones_and_a_root(path):
-    ax = plot_embedding(path.rooted(node="T2"))
-    assert {text.get_text() for text in ax.texts} == {"T1", "T2\nroot", "T3", "F1"}
+    ax = plot_embedding(path.rooted(node="T2"), components=(0, 1))
+    assert texts(ax) >= {"T1", "T2\nroot", "T3", "F1"}
     root = ax.collections[-1].get_offsets()
     np.testing.assert_array_equal(root, path.nodes_[[path.milestones_.node["T2"]], :2])
-    assert not plot_embedding(path, milestones=False).texts
+    assert not plot_embedding(path, components=(0, 1), milestones=False).texts
 
 
-def test_names_point_away_from_the_edges(path):
-    texts = {text.get_text(): text for text in plot_embedding(path).texts}
-    tip, neighbour = path.nodes_[path.milestones_.node["T2"]], path.nodes_[1]
-    assert np.dot(texts["T2"].xyann, (tip - neighbour)[:2]) > 0
+# Views of more than two components
+
+
+def test_more_than_two_components_are_drawn_flat_and_in_the_best_axes(path):
+    flat, axes = plot_embedding(path, color="branch")
+    drawn = flat_tree(path)
+    assert drawn_segments(flat) == {
+        tuple(sorted(map(tuple, np.round(ends, 9).tolist()))) for ends in drawn.nodes[drawn.edges]
+    }
+    best = tree_axes(path.nodes_, path.edges_, path.view.points, int(path.roots_[0]))
+    places = np.sort(axes.collections[0].get_offsets(), axis=0)
+    np.testing.assert_allclose(places, np.sort(path.view.points @ best.axes, axis=0))
+    shares = [f"tree axis {k + 1} ({100 * share:.0f} %)" for k, share in enumerate(best.shares)]
+    assert [axes.get_xlabel(), axes.get_ylabel()] == shares
+    assert flat.get_legend() is None, "one legend for both"
+    assert axes.get_legend() is not None
+    assert flat.get_aspect() == axes.get_aspect() == 1
+
+
+def test_two_components_are_drawn_as_they_are(path):
+    flat = Trajectory(EDGES, path.nodes_[:, :2], path.view.points[:, :2])
+    ax = plot_embedding(flat)
+    np.testing.assert_array_equal(
+        np.sort(ax.collections[0].get_offsets(), axis=0), np.sort(flat.view.points, axis=0)
+    )
+    assert len(plot_embedding(flat, view="both")) == 2
+
+
+def test_a_single_axes_gets_the_flat_drawing_and_two_get_both(path):
+    figure = plt.figure()
+    one = figure.add_subplot()
+    assert plot_embedding(path, ax=one) is one
+    assert one.get_xlabel() == ""
+    two = plt.figure().subplots(1, 2)
+    flat, axes = plot_embedding(path, ax=two)
+    assert (flat, axes) == tuple(two)
+
+
+def test_each_view_can_be_asked_for(path):
+    assert not plot_embedding(path, view="flat").axison
+    assert plot_embedding(path, view="axes").get_xlabel().startswith("tree axis 1 (")
+    solid = plot_embedding(path, dims=3, view="axes")
+    assert solid.get_zlabel().startswith("tree axis 3 (")
+    assert plot_embedding(path, axis_names=["x", "y"])[1].get_ylabel() == "y"
+
+
+def test_spl_has_no_tree_to_draw_flat():
+    X = np.random.default_rng(0).normal(size=(60, 4)) * [4, 2, 1, 1]
+    model = SPL(n_components=3).fit(X)
+    assert plot_embedding(model).get_xlabel().startswith("tree axis 1 (")
+    with pytest.raises(ValueError, match="view='flat' needs a Trajectory, DDRTree or DRTree"):
+        plot_embedding(model, view="flat")
+
+
+def test_the_number_of_samples_and_the_support_stand_beside_every_branch(path):
+    counts = {f"n = {n}" for n in path.branch_table_["n_samples"]}
+    assert {t for t in texts(plot_embedding(path)[0]) if t.startswith("n")} == counts
+    table = path.branch_table_.assign(support=[1.0, 0.95, 0.5])
+    surer = path.with_support(SimpleNamespace(branches_=table))
+    flat, axes = plot_embedding(surer)
+    told = {f"n = {row.n_samples}\n{100 * row.support:.0f} % support" for row in table.itertuples()}
+    assert {t for t in texts(flat) if t.startswith("n")} == told
+    assert not {t for t in texts(axes) if t.startswith("n")}, "the flat drawing beside it has them"
+    for ax in (flat, axes):
+        dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+        assert len(dashed) == 1, "the branch with a support of 50 %"
+    assert "dashed: found again in fewer than 80 % of the resamples" in flat.get_title(loc="left")
+    drawn = flat_tree(surer)
+    ends = drawn.nodes[surer.milestones_.node[table.index[2].split("-")]]
+    line = next(line for line in flat.lines if line.get_linestyle() == "--").get_xydata()
+    np.testing.assert_allclose(line[[0, -1]], ends)
+
+
+def test_equal_units_do_not_leave_half_of_the_picture_blank(rng):
+    points = np.column_stack([np.linspace(0, 40, 200), *0.3 * rng.normal(size=(3, 200))])
+    nodes = points[[0, 100, 199]] * [1, 0, 0, 0]
+    for ax in plot_embedding(Trajectory([[0, 1], [1, 2]], nodes, points)):
+        ax.figure.draw_without_rendering()
+        low, high = ax.transData.transform([ax.dataLim.min, ax.dataLim.max])
+        assert ((high - low) / ax.bbox.size).max() > 0.8
+        assert ax.bbox.height < 0.6 * ax.bbox.width
+
+
+# Names
+
+
+@pytest.mark.parametrize("view", ["flat", "axes"])
+@pytest.mark.parametrize("dpi", [72, 150])
+def test_names_cover_neither_one_another_nor_samples(path, view, dpi):
+    ax = plot_embedding(path, view=view, color="branch")
+    ax.figure.dpi = dpi
+    ax.figure.draw_without_rendering()
+    boxes = [box_of(text) for text in ax.texts if not text.get_text().endswith("of the data")]
+    assert len(boxes) == 7  # four milestones and three branches
+    for k, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[:k])
+    places = ax.transData.transform(ax.collections[0].get_offsets())
+    assert not any(box.contains(*place) for box in boxes for place in places)
+
+
+def test_names_on_a_crowd_are_still_apart_and_inside(rng):
+    nodes = np.column_stack([np.arange(12.0), np.zeros(12), np.zeros(12)]) / 50
+    comb = np.vstack([nodes, nodes[1:-1] + np.array([0, 0.02, 0])])
+    edges = [[k, k + 1] for k in range(11)] + [[k, 11 + k] for k in range(1, 11)]
+    path = Trajectory(edges, comb, rng.normal(size=(20_000, 3)))
+    ax = plot_embedding(path, view="axes")
+    ax.figure.draw_without_rendering()
+    boxes = [box_of(text) for text in ax.texts]
+    assert len(boxes) > 20
+    for k, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[:k])
+        assert one.x0 >= ax.bbox.x0 - 1
+        assert one.x1 <= ax.bbox.x1 + 1
 
 
 def test_a_trajectory_knows_what_to_colour_by(path):
-    branches = plot_embedding(path, color="branch")
+    branches = plot_embedding(path, color="branch", view="flat")
     counts = path.branch_table_.n_samples
     assert legend_texts(branches) == [f"{name} ({counts[name]})" for name in counts.index]
     assert branches.get_legend().get_title().get_text() == "branch"
-    times = plot_embedding(path, color="pseudotime")
+    times = plot_embedding(path, color="pseudotime", view="flat")
     bar = times.figure.axes[1]
     assert bar.get_ylabel() == "pseudotime"
     assert bar.get_ylim() == pytest.approx((path.pseudotime_.min(), path.pseudotime_.max()))
@@ -134,7 +259,7 @@ def test_a_series_in_another_order_is_refused(fork):
     names = [f"cell {k}" for k in range(len(samples))]
     path = Trajectory(EDGES, nodes, samples, names=names)
     values = pd.Series(np.arange(90.0), index=names, name="age")
-    assert plot_embedding(path, color=values).figure.axes[1].get_ylabel() == "age"
+    assert plot_embedding(path, color=values)[0].figure.axes[2].get_ylabel() == "age"
     with pytest.raises(ValueError, match="color has 'cell 89' in row 0"):
         plot_embedding(path, color=values[::-1])
 
@@ -243,6 +368,9 @@ def test_what_is_over_dark_axes_is_white(path):
         pytest.param({"components": (0, 1, 2)}, "must be 2 column numbers", id="components"),
         pytest.param({"axis_names": ["x"]}, r"axis_names=\['x'\] must be 2 names", id="names"),
         pytest.param({"legend": "top"}, "legend='top' must be 'auto', 'outside'", id="legend"),
+        pytest.param({"view": "top"}, "view='top' must be 'auto', 'flat', 'axes'", id="view"),
+        pytest.param({"view": "flat"}, "view='flat' needs a Trajectory", id="flat"),
+        pytest.param({"view": "axes"}, "view='axes' needs a graph to show", id="axes"),
         pytest.param({"nodes": np.eye(3)}, "nodes are given without tree", id="nodes"),
         pytest.param({"nodes": np.eye(2), "tree": [[0, 1]]}, "2 column.*embedding has 3", id="dim"),
         pytest.param({"color": [1, 2]}, r"color has shape \(2,\) but there are 90", id="color"),
@@ -290,7 +418,17 @@ def test_an_embedding_looks_as_it_did(path, same_picture, name):
     figure = plt.figure(figsize=(4, 3))
     projection = "3d" if "dims" in PICTURES[name] else None
     ax = figure.add_subplot(projection=projection)
-    same_picture(plot_embedding(path, ax=ax, **PICTURES[name]), f"embedding_{name}")
+    options = {"dims": 2, "components": (0, 1)} | PICTURES[name]
+    if name == "cube":
+        options["components"] = None
+    same_picture(plot_embedding(path, ax=ax, **options), f"embedding_{name}")
+
+
+@pytest.mark.parametrize("name", ["tree", "ring", "cyclic", "forest"])
+def test_a_flat_drawing_looks_as_it_did(same_picture, name):
+    path = getattr(scenes, name)()
+    ax = plt.figure(figsize=(4, 3)).add_subplot()
+    same_picture(plot_embedding(path, view="flat", color="pseudotime", ax=ax), f"flat_{name}")
 
 
 def test_a_skeleton_looks_as_it_did(same_picture):

@@ -1,8 +1,10 @@
 import io
+from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from branchwise.plotting import plot_layout
 from branchwise.trajectory import Trajectory
@@ -49,9 +51,30 @@ def test_samples_are_at_their_places_and_their_branch_has_its_colour():
 
 def test_milestones_are_named_and_roots_marked():
     path = scenes.forest()
-    assert sorted(texts(plot_layout(path))) == sorted(
-        f"{name}\nroot" if row.is_root else name for name, row in path.milestones_.iterrows()
-    )
+    named = [f"{name}\nroot" if row.is_root else name for name, row in path.milestones_.iterrows()]
+    counted = [f"n = {n}" for n in path.branch_table_["n_samples"]]
+    assert sorted(texts(plot_layout(path))) == sorted(named + counted)
+
+
+def test_support_is_written_beside_branches_and_unsure_ones_are_dashed():
+    path = scenes.tree()
+    table = path.branch_table_.assign(support=[1.0, 0.9, 0.4, 0.8, 0.79])
+    ax = plot_layout(path.with_support(SimpleNamespace(branches_=table)))
+    told = {f"n = {row.n_samples}, {100 * row.support:.0f} % support" for row in table.itertuples()}
+    assert told <= set(texts(ax))
+    dashed = [line.get_ydata()[-1] for line in ax.lines if line.get_linestyle() == "--"]
+    assert sorted(dashed) == sorted(tree_layout(path).across[[2, 4]])
+    assert ax.get_title(loc="left") == "dashed: found again in fewer than 80 % of the resamples"
+
+
+def test_names_cover_neither_one_another_nor_samples():
+    ax = plot_layout(scenes.tree(120))
+    ax.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]
+    for k, one in enumerate(boxes):
+        assert not any(one.overlaps(other) for other in boxes[:k])
+    places = ax.transData.transform(ax.collections[0].get_offsets())
+    assert not any(box.contains(*place) for box in boxes for place in places)
 
 
 def test_of_too_many_milestones_the_first_are_named():

@@ -11,14 +11,16 @@ from matplotlib.transforms import IdentityTransform
 
 from .._docs import PICTURES, documented
 from .._messages import listed
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..trajectory import Trajectory
 from ..trajectory.checks import check_order
 from ..trajectory.layout import GraphLayout, graph_in_space, stepwise_graph
+from ..trajectory.sentences import SURE
 from .coloring import MISSING, Coloring, resolve_color
+from .labels import milestone_labels, place_labels
 from .points import inches
 from .scene import check_path, coloring_of, names_of_roots
-from .style import add_key, check_legend, halo, ink, name_milestones, new_axes, tidy
+from .style import DASHES, UNSURE_NOTE, add_key, check_legend, halo, ink, new_axes, note, tidy
 
 LAYOUTS = ("tree", "embedding")
 # Of a disc, in points of typography.
@@ -58,11 +60,12 @@ def plot_branch_graph(
     palette : dict, sequence of colours or None, default=None
         Colours of the labels, or of the branches.
     support : Support or None, default=None
-        What ``path.support`` returned: lines are the wider the more often their branch was found
-        again, and the part of the resamples is written below the number of samples.
+        What ``path.support`` returned; None: what the trajectory knows itself. Lines are the wider
+        the more often their branch was found again, dashed below 80 %, and the part of the
+        resamples is written below the number of samples.
     layout : {"tree", "embedding"}, default="tree"
         "tree": from the root on the left, by steps, all branches equally long; lines that close a
-        cycle are dashed. "embedding": as the graph runs in the first two dimensions.
+        cycle are dotted. "embedding": as the graph runs in the first two dimensions.
     {legend}
     {ax}
 
@@ -92,7 +95,7 @@ def plot_branch_graph(
         raise ValueError(
             "layout='embedding' needs two dimensions but the nodes have one; pass layout='tree'."
         )
-    strength = None if support is None else check_support(path, support)
+    strength = check_support(path, support)
     if labels is None:
         coloring = coloring_of(path, palette=palette)
     else:
@@ -112,7 +115,10 @@ def plot_branch_graph(
     widths = np.full(len(found.branches), 1.6)
     if strength is not None:
         widths = 0.8 + 2.7 * np.nan_to_num(strength)
-    draw_graph(ax, found, widths)
+    unsure = np.zeros(len(widths), dtype=bool) if strength is None else strength < SURE
+    draw_graph(ax, found, widths, unsure)
+    if unsure.any():
+        note(ax, UNSURE_NOTE)
     counts = np.bincount(path.view.branches.placed.edge, minlength=len(found.branches))
     room = inches(ax) * 72
     if layout == "tree":
@@ -126,7 +132,9 @@ def plot_branch_graph(
         write_sizes(ax, found.branches, radii, counts, strength)
     names = path.view.branches.milestones
     ax.scatter(found.milestones[:, 0], found.milestones[:, 1], s=14, color="0.15", zorder=4)
-    name_milestones(ax, names, found.milestones, names_of_roots(path), MOST_NAMES, beside=False)
+    labels = milestone_labels(ax, names, found.milestones, names_of_roots(path), MOST_NAMES)
+    lines = np.concatenate([found.lines, found.curves[:, ::2]])
+    place_labels(ax, labels, np.vstack([found.branches, found.milestones]), lines)
     # As a part of what is left without it.
     edge = np.clip((most + EDGE) / room, 0.0, 0.3)
     ax.margins(*edge / (1 - 2 * edge))
@@ -149,8 +157,11 @@ def figure_size(span: Floats) -> tuple[float, float]:
     )
 
 
-def check_support(path: Trajectory, support: Any) -> Floats:
-    """The support of each branch, from a result about the same branches."""
+def check_support(path: Trajectory, support: Any) -> Floats | None:
+    """The support of each branch, from a result about the same branches, or the trajectory's."""
+    if support is None:
+        known = path.branch_table_
+        return known["support"].to_numpy(dtype=float) if "support" in known else None
     table = getattr(support, "branches_", None)
     if table is None or "support" not in table:
         raise TypeError(
@@ -173,17 +184,20 @@ def shares_of(path: Trajectory, coloring: Coloring, n_branches: int) -> Floats:
     return np.bincount(cell, minlength=n_branches * n_categories).reshape(n_branches, -1)
 
 
-def draw_graph(ax: Axes, found: GraphLayout, widths: Floats) -> None:
-    """Lines along the branches."""
-    ax.add_collection(
-        LineCollection(
-            list(found.lines),
-            colors="0.55",
-            linewidths=widths[found.line_branch],
-            capstyle="round",
-            zorder=2,
+def draw_graph(ax: Axes, found: GraphLayout, widths: Floats, unsure: Bools) -> None:
+    """Lines along the branches; those that resamples do not find again are dashed."""
+    for which, style in ((~unsure, "-"), (unsure, DASHES)):
+        rows = np.flatnonzero(which[found.line_branch])
+        ax.add_collection(
+            LineCollection(
+                list(found.lines[rows]),
+                colors="0.55",
+                linewidths=widths[found.line_branch[rows]],
+                linestyles=[style],
+                capstyle="butt" if style == DASHES else "round",
+                zorder=2,
+            )
         )
-    )
     codes = [Path.MOVETO, Path.CURVE3, Path.CURVE3]
     ax.add_collection(
         PathCollection(
@@ -191,7 +205,7 @@ def draw_graph(ax: Axes, found: GraphLayout, widths: Floats) -> None:
             facecolors="none",
             edgecolors="0.55",
             linewidths=widths[found.curve_branch],
-            linestyles="--",
+            linestyles=":",
             zorder=2,
             transform=ax.transData,
         )

@@ -3,18 +3,32 @@
 from dataclasses import replace
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from .._docs import PICTURES, documented
-from .._typing import Floats, Ints
 from ..graph.nearest_edge import nearest_on_edges
-from .coloring import PALETTE, resolve_color
+from ..trajectory import Trajectory
+from .coloring import PALETTE, Coloring, resolve_color
+from .labels import add_label, place_labels
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
-from .scene import Scene, scene_of, values_of
-from .style import add_key, check_legend, halo, ink, is_3d, new_axes, note, plain, tidy
+from .scene import Scene, flat_scene, scene_of, scene_on_axes, scene_on_columns, values_of
+from .style import (
+    DASHES,
+    UNSURE_NOTE,
+    add_key,
+    check_legend,
+    halo,
+    ink,
+    is_3d,
+    new_axes,
+    note,
+    plain,
+    tidy,
+)
 
 # More names than these would hide the picture: then the most important are left.
 MOST_NAMES, LEAST_NAMES = 40, 12
@@ -23,6 +37,11 @@ MOST_NAMES, LEAST_NAMES = 40, 12
 HUGGED, MOST_MEASURED = 0.006, 2000
 # Of more edges the longest are drawn.
 MOST_LINES = 100_000
+VIEWS = ("auto", "flat", "axes", "both")
+# Of a new figure, in inches: all panels, one of them, and the key beside them.
+MOST_WIDTH, LEAST_HEIGHT, MOST_HEIGHT, KEY_WIDTH = 12.0, 3.2, 5.0, 1.5
+# Width by height of a panel.
+LEAST_RATIO, MOST_RATIO = 0.6, 3.0
 
 
 @documented(PICTURES)
@@ -38,14 +57,23 @@ def plot_embedding(
     cmap: Any = None,
     center: float | None = None,
     dims: int = 2,
+    view: str = "auto",
     components: Any = None,
     axis_names: Any = None,
     milestones: bool = True,
     legend: str = "auto",
     size: float | None = None,
-    ax: Axes | None = None,
-) -> Axes:
+    ax: Any = None,
+) -> Any:
     """Draw an embedding, and the tree, curve or graph that was learned with it.
+
+    A fit of more than two components is drawn twice, side by side. On the left the tree is drawn
+    flat: branches are straight, as long as they are in space, and do not cross; samples lie at
+    their place along the tree and at their distance from it, all on one side
+    (`branchwise.trajectory.flat`). On the right are the two linear axes that show the tree
+    best (`branchwise.trajectory.axes`). Beside every branch of a trajectory stands how many samples
+    it has and, after a bootstrap, in how many of the resamples it was found again; branches that
+    were found in fewer than 80 % are dashed.
 
     Up to 5,000 samples are shapes in a vector file, more are rasterised, and from 200,000 on each
     pixel shows the mean or the most frequent category of its samples
@@ -76,21 +104,28 @@ def plot_embedding(
         The number in the middle of a diverging scale; None: no such scale.
     dims : {2, 3}, default=2
         Dimensions of the picture.
+    view : {"auto", "flat", "axes", "both"}, default="auto"
+        The flat drawing, the linear axes that show the graph best, or both side by side. "auto": of
+        a result with more components than the picture has dimensions, both, or the flat drawing
+        if ``ax`` is one Axes; of a graph with cycles, which are cut in a flat drawing, only the
+        axes; otherwise the columns as they are.
     components : sequence of ``dims`` ints or None, default=None
-        The columns to draw; None: the first ones.
+        The columns to draw as they are, in place of a view.
     axis_names : sequence of ``dims`` str or None, default=None
         None: the names of the estimator's or the table's columns.
     milestones : bool, default=True
-        Name tips and forks of a trajectory, or the first twelve of more than 40, and mark its
-        roots, if any was given or samples are coloured by pseudotime.
+        Name tips and forks of a trajectory, or the first twelve of more than 40, write numbers
+        beside its branches, and mark its roots, if any was given or samples are coloured by
+        pseudotime.
     {legend}
     size : float or None, default=None
         Area of a sample, in squared points of typography; None: by their number.
-    {ax}
+    ax : matplotlib Axes, array of two Axes, or None, default=None
+        Where to draw: two Axes for both views. None makes a new figure.
 
     Returns
     -------
-    ax : matplotlib Axes
+    ax : matplotlib Axes, or array of two Axes if both views are drawn
 
     Examples
     --------
@@ -100,22 +135,22 @@ def plot_embedding(
     >>> from branchwise import DDRTree
     >>> from branchwise.plotting import plot_embedding
     >>> iris = load_iris()
-    >>> model = DDRTree(random_state=0).fit(iris.data)
-    >>> ax = plot_embedding(model, color=iris.target_names[iris.target], color_name="species")
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    >>> model = DDRTree().fit(iris.data)  # four components
+    >>> flat, axes = plot_embedding(model, color=iris.target_names[iris.target])
+    >>> [text.get_text() for text in axes.get_legend().get_texts()]
     ['setosa (50)', 'versicolor (50)', 'virginica (50)']
+    >>> axes.get_xlabel()
+    'tree axis 1 (97 %)'
+    >>> ax = plot_embedding(model, components=(0, 1))
     >>> ax.get_xlabel()
     'ddrtree0'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> matplotlib.pyplot.close("all")
     """
     scene = scene_of(embedding, nodes, tree)
     check_legend(legend)
-    columns = check_components(components, dims, scene.points.shape[1])
-    labels = check_axis_names(axis_names, scene.axis_names, columns)
+    views = check_view(view, embedding, scene, dims, components, ax)
     values = values_of(embedding, color)
     is_time = isinstance(color, str) and color.startswith("pseudotime")
-    if not scene.has_given_root and not is_time:
-        scene = scene._replace(roots=scene.roots[:0])
     if isinstance(color, str) and color_name is None and not isinstance(values, str):
         color_name = color.replace("_", " ")
     coloring = resolve_color(
@@ -130,18 +165,116 @@ def plot_embedding(
     if dims == 2 and len(scene.points) >= LEAST_BINNED_POINTS:
         # Pixels have no markers.
         coloring = replace(coloring, markers=("o",) * len(coloring.markers))
-    ax = new_axes(ax, dims)
-    points = scene.points[:, columns]
-    n_drawn = draw_points(ax, points, coloring, size=size)
+    scenes = [scene_in(one, embedding, scene, dims, components, axis_names) for one in views]
+    # Of two views the first has the numbers of the branches.
+    scenes = scenes[:1] + [one._replace(branches=()) for one in scenes[1:]]
+    if not scene.has_given_root and not is_time:
+        scenes = [one._replace(roots=one.roots[:0]) for one in scenes]
+    axes = axes_for(ax, scenes, dims)
+    for one, drawn in zip(axes, scenes, strict=True):
+        draw_scene(one, drawn, coloring, size=size, milestones=milestones)
+    # One legend for all views.
+    add_key(axes[-1], coloring, scenes[-1].points, legend=legend)
+    return axes if len(axes) > 1 else axes[0]
+
+
+def check_view(
+    view: str, result: Any, scene: Scene, dims: int, components: Any, ax: Any
+) -> list[str]:
+    """What to draw side by side: "flat", "axes" or "columns"."""
+    if view not in VIEWS:
+        raise ValueError(f"view={view!r} must be 'auto', 'flat', 'axes' or 'both'.")
+    n_columns = scene.points.shape[1]
+    if dims not in (2, 3):
+        raise ValueError(f"dims={dims!r} must be 2 or 3.")
+    if components is not None and view != "auto":
+        raise ValueError(f"view={view!r} and components={components!r} were both given; pass one.")
+    has_flat = hasattr(result, "fit") and not hasattr(result, "graph_")
+    has_flat = (has_flat or isinstance(result, Trajectory)) and dims == 2
+    if view in {"flat", "both"} and not has_flat:
+        raise ValueError(
+            f"view={view!r} needs a Trajectory, DDRTree or DRTree, and dims=2; pass "
+            "Trajectory.from_estimator(model), or view='axes'."
+        )
+    is_result = isinstance(result, Trajectory) or hasattr(result, "fit")
+    if view == "axes" and scene.edges is None:
+        raise ValueError("view='axes' needs a graph to show; pass nodes and tree as well.")
+    if view == "axes":
+        return ["axes"] if n_columns > 1 else ["columns"]
+    if view == "flat" or (view == "both" and n_columns == 1):
+        return ["flat"]
+    # A picture of two columns shows all that there is; of more, the columns are nothing special.
+    many = n_columns > dims and components is None and is_result
+    if view == "auto" and not many:
+        return ["columns"]
+    # A cycle can only be drawn flat if it is cut.
+    has_cycle = has_flat and len(scene.edges) >= len(scene.nodes)
+    if view == "auto" and (has_cycle or not has_flat):
+        return ["axes"]
+    return ["flat"] if view == "auto" and ax is not None and np.ndim(ax) == 0 else ["flat", "axes"]
+
+
+def scene_in(
+    view: str, result: Any, scene: Scene, dims: int, components: Any, axis_names: Any
+) -> Scene:
+    """The samples and the graph in the coordinates of one view, with the names of the axes."""
+    if view == "flat":
+        return flat_scene(result, scene)
+    if view == "axes":
+        shown = scene_on_axes(scene, dims)
+        columns = list(range(shown.points.shape[1]))
+    else:
+        columns = check_components(components, dims, scene.points.shape[1])
+        shown = scene_on_columns(scene, columns)
+    names = check_axis_names(axis_names, shown.axis_names, list(range(len(columns))))
+    return shown._replace(axis_names=names)
+
+
+def axes_for(ax: Any, scenes: list[Scene], dims: int) -> Any:
+    """Axes for each view: the given ones, or those of a new figure without blank stretches."""
+    if ax is not None:
+        given = np.asarray(ax, dtype=object).ravel()
+        if len(given) != len(scenes):
+            raise ValueError(
+                f"ax holds {len(given)} Axes, but {len(scenes)} are needed, one for each view."
+            )
+        return np.array([new_axes(one, dims) for one in given])
+    if dims == 3:
+        return np.array([new_axes(dims=3)])
+    ratios = [panel_ratio(scene) for scene in scenes]
+    height = float(np.clip(MOST_WIDTH / sum(ratios), LEAST_HEIGHT, MOST_HEIGHT))
+    figure = plt.figure(figsize=(height * sum(ratios) + KEY_WIDTH, height), layout="constrained")
+    return figure.subplots(1, len(scenes), squeeze=False, width_ratios=ratios).ravel()
+
+
+def panel_ratio(scene: Scene) -> float:
+    """Width by height of what is drawn, so that equal units leave nothing blank."""
+    places = [scene.points] if scene.nodes is None else [scene.points, scene.nodes]
+    low = np.min([one.min(axis=0) for one in places], axis=0)
+    high = np.max([one.max(axis=0) for one in places], axis=0)
+    width, height = high - low
+    if not width > 0 or not height > 0:
+        return MOST_RATIO if width > 0 else LEAST_RATIO if height > 0 else 1.0
+    return float(np.clip(width / height, LEAST_RATIO, MOST_RATIO))
+
+
+def draw_scene(
+    ax: Axes, scene: Scene, coloring: Coloring, *, size: float | None, milestones: bool
+) -> None:
+    """Samples, graph and names in the coordinates of one view."""
+    n_drawn = draw_points(ax, scene.points, coloring, size=size)
     if scene.edges is not None:
-        draw_graph(ax, scene, columns)
+        draw_graph(ax, scene)
         if milestones and scene.milestones is not None:
-            draw_milestones(ax, scene, columns)
-    finish_axes(ax, labels)
-    if n_drawn < len(points):
-        note(ax, f"{n_drawn:,} of {len(points):,} samples drawn")
-    add_key(ax, coloring, points, legend=legend)
-    return ax
+            draw_milestones(ax, scene)
+    finish_axes(ax, scene)
+    told = [scene.note] if scene.note else []
+    if scene.branches and scene.courses:
+        told.append(UNSURE_NOTE)
+    if n_drawn < len(scene.points):
+        told.append(f"{n_drawn:,} of {len(scene.points):,} samples drawn")
+    if told:
+        note(ax, "\n".join(told))
 
 
 def check_components(components: Any, dims: int, n_columns: int) -> list[int]:
@@ -179,9 +312,15 @@ def check_axis_names(given: Any, names: list[str], columns: list[int]) -> list[s
     return [str(name) for name in given]
 
 
-def draw_graph(ax: Axes, scene: Scene, columns: list[int]) -> None:
+def draw_graph(ax: Axes, scene: Scene) -> None:
     """The edges: over the samples, or beneath them if the samples are the nodes."""
-    ends = scene.nodes[:, columns][scene.edges]
+    edges, weights = scene.edges, scene.weights
+    if scene.courses:
+        unsure = np.sort(np.concatenate([np.stack([c[:-1], c[1:]], 1) for c in scene.courses]), 1)
+        known = set(map(tuple, unsure.tolist()))
+        is_sure = [tuple(edge) not in known for edge in np.sort(edges, axis=1).tolist()]
+        edges = edges[is_sure]
+    ends = scene.nodes[edges]
     chosen = np.arange(len(ends))
     if len(ends) > MOST_LINES:
         # Of so many, most are within a pixel or two, and drawing them takes a minute.
@@ -189,8 +328,9 @@ def draw_graph(ax: Axes, scene: Scene, columns: list[int]) -> None:
         chosen = np.sort(np.argsort(-lengths, kind="stable")[:MOST_LINES])
     starts, stops = ends[chosen].transpose(1, 0, 2)
     dark, pale = ink(ax)
-    if scene.weights is not None:
-        weights = scene.weights[chosen]
+    width = 1.4
+    if weights is not None:
+        weights = weights[chosen]
         part = np.sqrt(np.abs(weights) / np.abs(scene.weights).max())
         colors = np.where(weights[:, np.newaxis] < 0, to_rgb(PALETTE[1]), to_rgb(dark))
         draw_lines(
@@ -203,25 +343,30 @@ def draw_graph(ax: Axes, scene: Scene, columns: list[int]) -> None:
         )
     elif scene.samples_are_nodes:
         draw_lines(ax, starts, stops, color=dark, alpha=0.7, linewidths=0.8, zorder=1.5)
-    elif len(ends) and is_hugged(scene, columns):
-        draw_lines(ax, starts, stops, color=dark, linewidths=0.8, zorder=3)
+    elif len(scene.edges) and is_hugged(scene):
+        width = 0.8
+        draw_lines(ax, starts, stops, color=dark, linewidths=width, zorder=3)
     else:
         # A pale edge keeps the lines apart from dark samples.
         draw_lines(ax, starts, stops, color=pale, linewidths=2.8, alpha=0.8, zorder=2.9)
         draw_lines(ax, starts, stops, color=dark, zorder=3)
+    for course in scene.courses:
+        ax.plot(*scene.nodes[course].T, color=dark, linewidth=width, linestyle=DASHES, zorder=3)
+    for pair in scene.closings:
+        ax.plot(*scene.nodes[pair].T, color=dark, linewidth=0.8, linestyle=":", zorder=3)
 
 
-def is_hugged(scene: Scene, columns: list[int]) -> bool:
+def is_hugged(scene: Scene) -> bool:
     """Whether most samples lie so near to the graph that a thick line would hide them."""
-    points = scene.points[:, columns].astype(np.float64)
+    points = scene.points.astype(np.float64)
     some = points[:: -(-len(points) // MOST_MEASURED)]
-    distance = nearest_on_edges(some, scene.nodes[:, columns].astype(np.float64), scene.edges)[2]
+    distance = nearest_on_edges(some, scene.nodes.astype(np.float64), scene.edges)[2]
     return bool(np.median(distance) < HUGGED * np.ptp(points, axis=0).max())
 
 
-def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
-    """The names of tips and forks beside them, and a ring at each root."""
-    nodes = scene.nodes[:, columns]
+def draw_milestones(ax: Any, scene: Scene) -> None:
+    """The names of tips and forks, a ring at each root, and numbers beside the branches."""
+    nodes = scene.nodes
     dark, pale = ink(ax)
     options = {"depthshade": False} if is_3d(ax) else {}
     ax.scatter(
@@ -233,62 +378,38 @@ def draw_milestones(ax: Any, scene: Scene, columns: list[int]) -> None:
         zorder=4,
         **options,
     )
-    style = {
-        "color": dark,
-        "weight": "bold",
-        "fontsize": "small",
-        "linespacing": 0.9,
-        "path_effects": halo(ax),
-        "zorder": 5,
-    }
-    if not is_3d(ax):  # room for names beside the tips
-        low, high = nodes.min(axis=0), nodes.max(axis=0)
-        ax.update_datalim(np.array([low - 0.1 * (high - low), high + 0.1 * (high - low)]))
     names = list(scene.milestones.items())
-    for name, node in names if len(names) <= MOST_NAMES else names[:LEAST_NAMES]:
-        shift = 9 * away(node, nodes, scene.edges)[:2]
-        text = f"{name}\nroot" if node in scene.roots else name
-        if is_3d(ax):
-            ax.text(*nodes[node], "   " + text.replace("\n", " "), va="center", **style)
-        else:
-            ax.annotate(
-                text,
-                nodes[node],
-                xytext=shift,
-                textcoords="offset points",
-                ha="left" if shift[0] > 3 else "right" if shift[0] < -3 else "center",
-                va="center" if abs(shift[0]) > 3 else "bottom" if shift[1] > 0 else "top",
-                **style,
-            )
-
-
-def away(node: int, nodes: Floats, edges: Ints) -> Floats:
-    """The direction from a node that is farthest from all its edges.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.plotting.embedding import away
-    >>> away(0, np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[0, 1]])).round(2) + 0.0
-    array([-1.,  0.])
-    """
-    here = edges[(edges == node).any(axis=1)]
-    others = np.where(here[:, 0] == node, here[:, 1], here[:, 0])
-    angles = np.sort(np.arctan2(*(nodes[others] - nodes[node]).T[1::-1]))
-    if not len(angles):
-        return np.array([np.sqrt(0.5), np.sqrt(0.5)])
-    gaps = np.diff(angles, append=angles[0] + 2 * np.pi)
-    widest = int(np.argmax(gaps))
-    middle = angles[widest] + gaps[widest] / 2
-    return np.array([np.cos(middle), np.sin(middle)])
-
-
-def finish_axes(ax: Any, labels: list[str]) -> None:
-    """Names of the axes; one unit is as long on one as on another."""
-    ax.set_xlabel(plain(labels[0]))
-    ax.set_ylabel(plain(labels[1]))
+    if len(names) > MOST_NAMES:
+        names = names[:LEAST_NAMES]
     if is_3d(ax):
-        ax.set_zlabel(plain(labels[2]))
+        style = {"color": dark, "weight": "bold", "fontsize": "small", "path_effects": halo(ax)}
+        for name, node in names:
+            text = f"   {name} root" if node in scene.roots else f"   {name}"
+            ax.text(*nodes[node], text, va="center", zorder=5, **style)
+        return
+    ax.margins(0.08)  # room for names beside the tips
+    labels = [
+        add_label(ax, f"{name}\nroot" if node in scene.roots else name, nodes[node], weight="bold")
+        for name, node in names
+    ]
+    ends = nodes[scene.edges]
+    for text, edge, part in scene.branches:
+        middle = (1 - part) * ends[edge, 0] + part * ends[edge, 1]
+        labels.append(add_label(ax, text, middle, fontsize="x-small"))
+    place_labels(ax, labels, scene.points, ends)
+
+
+def finish_axes(ax: Any, scene: Scene) -> None:
+    """Names of the axes; one unit is as long on one as on another."""
+    if scene.axis_names == ["", ""]:
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.set_axis_off()
+        draw_scale(ax, scene)
+        return
+    ax.set_xlabel(plain(scene.axis_names[0]))
+    ax.set_ylabel(plain(scene.axis_names[1]))
+    if is_3d(ax):
+        ax.set_zlabel(plain(scene.axis_names[2]))
         for axis in (ax.xaxis, ax.yaxis, ax.zaxis):
             axis.set_major_locator(MaxNLocator(5))
         ax.tick_params(labelsize="small")
@@ -296,3 +417,38 @@ def finish_axes(ax: Any, labels: list[str]) -> None:
     else:
         ax.set_aspect("equal", adjustable="datalim")
     tidy(ax)
+
+
+def draw_scale(ax: Axes, scene: Scene) -> None:
+    """A bar as long as a round number, below the flat drawing: it has no axes."""
+    places = np.vstack([scene.points, scene.nodes])
+    low, high = places.min(axis=0), places.max(axis=0)
+    span = float((high - low).max())
+    if not span > 0:
+        return
+    length = round_length(span / 6)
+    foot = low - np.array([0.0, 0.05 * span])
+    dark, _ = ink(ax)
+    ax.plot([foot[0], foot[0] + length], [foot[1]] * 2, color=dark, linewidth=2.0, zorder=3)
+    ax.annotate(
+        f"{length:g} in units of the data",
+        (foot[0], foot[1]),
+        xytext=(0, -3),
+        textcoords="offset points",
+        va="top",
+        fontsize="x-small",
+        color=dark,
+    )
+
+
+def round_length(length: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten that is not longer.
+
+    Examples
+    --------
+    >>> from branchwise.plotting.embedding import round_length
+    >>> round_length(0.7), round_length(34.0)
+    (0.5, 20.0)
+    """
+    power = 10.0 ** np.floor(np.log10(length))
+    return float(max(k * power for k in (1.0, 2.0, 5.0) if k * power <= length * (1 + 1e-9)))

@@ -9,11 +9,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import import_pandas
 from .._messages import listed
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..model_selection import check_learner
 from ..trajectory import Trajectory
+from ..trajectory.axes import tree_axes
 from ..trajectory.checks import check_geometry, check_order, check_positions
+from ..trajectory.flat import flat_tree
+from ..trajectory.layout import branch_middles
+from ..trajectory.sentences import SURE
 from .coloring import MOST_CATEGORIES, PALETTE, Coloring, resolve_color
+
+# Beside more branches numbers would hide the picture.
+MOST_BRANCH_LABELS = 40
+FLAT_NOTE = "lengths along the tree and distances from it are true"
 
 
 class Scene(NamedTuple):
@@ -28,6 +36,18 @@ class Scene(NamedTuple):
     milestones: Any = None  # name -> node, the most important first
     roots: Ints = np.empty(0, dtype=np.intp)
     has_given_root: bool = False  # and not only one to start at for want of any other
+    branches: tuple["BranchLabel", ...] = ()
+    courses: tuple[Ints, ...] = ()  # nodes along branches that resamples do not find again
+    closings: Ints = np.empty((0, 2), dtype=np.intp)  # pairs of nodes that are one
+    note: str = ""  # what the picture shows, in small print
+
+
+class BranchLabel(NamedTuple):
+    """What is written beside a branch, and where: at a part of an edge."""
+
+    text: str
+    edge: int
+    part: float
 
 
 def scene_of(embedding: Any, nodes: Any = None, tree: Any = None) -> Scene:
@@ -69,7 +89,53 @@ def of_trajectory(path: Trajectory) -> Scene:
         milestones=path.milestones_["node"].to_dict(),
         roots=path.roots_,
         has_given_root=bool(path.view.roots),
+        branches=branch_labels(path),
+        courses=unsure_courses(path),
     )
+
+
+def branch_labels(path: Trajectory) -> tuple[BranchLabel, ...]:
+    """The number of samples on every branch and, if there are resamples, its support.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.scene import branch_labels
+    >>> from branchwise.trajectory import Trajectory
+    >>> [label.text for label in branch_labels(Trajectory([[0, 1]], np.eye(2)))]
+    ['n = 2']
+    """
+    table = path.branch_table_
+    if len(table) > MOST_BRANCH_LABELS:
+        return ()
+    support = table["support"] if "support" in table else np.full(len(table), np.nan)
+    texts = [
+        f"n = {n:,}" + ("" if np.isnan(part) else f"\n{100 * part:.0f} % support")
+        for n, part in zip(table["n_samples"], support, strict=True)
+    ]
+    edge, part = branch_middles(path)
+    return tuple(map(BranchLabel, texts, edge.tolist(), part.tolist()))
+
+
+def unsure_branches(path: Trajectory) -> Bools:
+    """Branches that are found again in fewer resamples than would make them sure."""
+    table = path.branch_table_
+    if "support" not in table:
+        return np.zeros(len(table), dtype=bool)
+    return np.asarray(table["support"].to_numpy(dtype=float) < SURE)
+
+
+def unsure_courses(path: Trajectory) -> tuple[Ints, ...]:
+    """The nodes along each branch that is not sure, in their order."""
+    found, edges = path.view.branches.found, path.edges_
+    courses = []
+    for branch in np.flatnonzero(unsure_branches(path)):
+        own = np.flatnonzero(found.of_edge == branch)
+        ends = np.where(found.sign[own][:, np.newaxis] > 0, edges[own], edges[own][:, ::-1])
+        early = np.minimum(found.start[own], (found.start + found.sign * path.lengths_)[own])
+        ends = ends[np.argsort(early, kind="stable")]
+        courses.append(np.append(ends[:, 0], ends[-1, 1]))
+    return tuple(courses)
 
 
 def of_estimator(model: Any) -> Scene:
@@ -117,6 +183,43 @@ def of_arrays(embedding: Any, nodes: Any, tree: Any) -> Scene:
         edges,
         None if weights is None else varying(np.asarray(weights).ravel()),
         samples_are_nodes=nodes is None or np.array_equal(points, positions),
+    )
+
+
+def flat_scene(result: Any, scene: Scene) -> Scene:
+    """The same scene as a flat drawing of the tree."""
+    path = result if isinstance(result, Trajectory) else Trajectory.from_estimator(result)
+    drawn = flat_tree(path)
+    return scene._replace(
+        points=drawn.samples,
+        axis_names=["", ""],
+        nodes=drawn.nodes,
+        edges=drawn.edges,
+        weights=None,
+        closings=drawn.closings,
+        note=FLAT_NOTE,
+    )
+
+
+def scene_on_axes(scene: Scene, dims: int) -> Scene:
+    """The same scene in the linear axes that show its graph best, with their names."""
+    start = int(scene.roots[0]) if len(scene.roots) else None
+    found = tree_axes(scene.nodes, scene.edges, scene.points, start, dims)
+    shown = f"{100 * found.shares.sum():.0f} %"
+    return scene._replace(
+        points=scene.points @ found.axes,
+        nodes=scene.nodes @ found.axes,
+        axis_names=[f"tree axis {k + 1} ({100 * s:.0f} %)" for k, s in enumerate(found.shares)],
+        note=f"the linear axes that show the tree best: {shown} of its extent",
+    )
+
+
+def scene_on_columns(scene: Scene, columns: list[int]) -> Scene:
+    """The same scene in some of its columns."""
+    return scene._replace(
+        points=scene.points[:, columns],
+        nodes=None if scene.nodes is None else scene.nodes[:, columns],
+        axis_names=[scene.axis_names[k] for k in columns],
     )
 
 

@@ -15,10 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
-from .._typing import Floats
-from ..trajectory.branches import importance
+from ..trajectory.sentences import SURE
 from .coloring import MISSING, Coloring
 
+# Lines of branches that resamples do not find again, and what is said of them.
+DASHES = (0, (4, 2))
+UNSURE_NOTE = f"dashed: found again in fewer than {100 * SURE:.0f} % of the resamples"
 # Longer names would leave no room for the picture.
 MOST_LETTERS = 30
 
@@ -217,45 +219,6 @@ def color_bar(ax: Axes, norm: Any, cmap: Any, label: str, *, values: Any = None)
     )
     bar.outline.set_visible(False)
     return bar
-
-
-def name_milestones(
-    ax: Axes, names: list[str], places: Floats, roots: Any, most: int, *, beside: bool
-) -> None:
-    """Write the names of milestones beside or above them; of too many, the most important.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-    names : list of str
-    places : array of shape (n_milestones, 2)
-    roots : collection of str
-    most : int
-        Names that there is room for.
-    beside : bool
-        Whether tips are named to their right, where nothing follows.
-    """
-    order = sorted(range(len(names)), key=lambda k: (names[k] not in roots, importance(names[k])))
-    dark, _ = ink(ax)
-    for k in order[:most]:
-        is_root = names[k] in roots
-        right, left = beside and names[k][0] == "T" and not is_root, beside and is_root
-        ax.annotate(
-            f"{names[k]}\nroot" if is_root else names[k],
-            places[k],
-            xytext=(5, 0) if right else (-5, 0) if left else (0, 4),
-            textcoords="offset points",
-            ha="left" if right else "right" if left else "center",
-            va="center" if right or left else "bottom",
-            fontsize="small",
-            weight="bold",
-            linespacing=0.9,
-            color=dark,
-            path_effects=halo(ax),
-            zorder=6,
-        )
-    if most < len(names):
-        note(ax, f"{most:,} of {len(names):,} milestones are named")
 
 
 def halo(ax: Axes, linewidth: float = 2.5) -> list[Any]:

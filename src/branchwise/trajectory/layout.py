@@ -337,15 +337,7 @@ def graph_in_space(path: Trajectory) -> GraphLayout:
     """
     found, nodes = path.view.branches.found, path.nodes_[:, :2]
     lines = nodes[path.edges_]
-    # The edge on which half of its branch is reached.
-    early = np.minimum(found.start, found.start + found.sign * path.lengths_)
-    half = found.lengths[found.of_edge] / 2
-    order = np.lexsort((early, found.of_edge))
-    order = order[(early <= half)[order]]
-    edge = np.empty(len(found.lengths), dtype=np.intp)
-    edge[found.of_edge[order]] = order
-    length = np.where(path.lengths_ > 0, path.lengths_, 1.0)[edge]
-    part = np.clip(found.sign[edge] * (half[edge] - found.start[edge]) / length, 0.0, 1.0)
+    edge, part = branch_middles(path)
     part = part[:, np.newaxis]
     return GraphLayout(
         nodes[found.milestones],
@@ -355,3 +347,26 @@ def graph_in_space(path: Trajectory) -> GraphLayout:
         np.empty((0, 3, 2)),
         np.empty(0, dtype=np.intp),
     )
+
+
+def branch_middles(path: Trajectory) -> tuple[Ints, Floats]:
+    """The edge on which half of each branch is reached, and the part of it at which it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory import Trajectory
+    >>> from branchwise.trajectory.layout import branch_middles
+    >>> branch_middles(Trajectory([[0, 1], [1, 2]], np.array([[0.0], [1.0], [4.0]])))
+    (array([1]), array([0.33333333]))
+    """
+    found = path.view.branches.found
+    early = np.minimum(found.start, found.start + found.sign * path.lengths_)
+    half = found.lengths[found.of_edge] / 2
+    order = np.lexsort((early, found.of_edge))
+    order = order[(early <= half)[order]]
+    edge = np.empty(len(found.lengths), dtype=np.intp)
+    edge[found.of_edge[order]] = order
+    length = np.where(path.lengths_ > 0, path.lengths_, 1.0)[edge]
+    part = np.clip(found.sign[edge] * (half[edge] - found.start[edge]) / length, 0.0, 1.0)
+    return edge, part
