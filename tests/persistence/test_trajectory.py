@@ -125,3 +125,50 @@ def test_damaged_states_are_refused(change, says, found, tmp_path):
     write_state(tmp_path / "bad.branchwise", change(trajectory_state(found)))
     with pytest.raises(ModelFileError, match=says):
         branchwise.load(tmp_path / "bad.branchwise")
+
+
+# Support
+
+
+@pytest.fixture(scope="module")
+def sure(found):
+    return found.with_support(found.support(DATA.X, n_resamples=3, random_state=0))
+
+
+@pytest.mark.parametrize("root", [{}, {"node": "T3"}, {"node": 5}])
+def test_support_is_kept(sure, root, tmp_path):
+    path = sure.rooted(**root)
+    again = saved(path, tmp_path / "tree.branchwise")
+    pd.testing.assert_frame_equal(again.branch_table_, path.branch_table_)
+    pd.testing.assert_frame_equal(again.support_.milestones_, path.support_.milestones_)
+    pd.testing.assert_frame_equal(again.support_.branches_, path.support_.branches_)
+    pd.testing.assert_series_equal(again.support_.n_tips_, path.support_.n_tips_)
+    assert again.describe() == path.describe()
+    assert again.support_.pseudotime_.empty, "times of samples are not in the file"
+
+
+def test_a_file_without_support_is_read_as_before(sure, tmp_path):
+    state = trajectory_state(sure)
+    del state["support"]
+    write_state(tmp_path / "old.branchwise", state)
+    assert branchwise.load(tmp_path / "old.branchwise").support_ is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s["branches"].update(support=np.array([2.0, 0, 0])), "not a part of the res"),
+        (lambda s: s["branches"].update(support=np.array([1.0])), "columns of several lengths"),
+        (lambda s: s["branches"].update(name=["a", 1, "c"]), "in place of 3 names"),
+        (lambda s: s["milestones"].pop("kind"), "not as branchwise writes it"),
+        (lambda s: s.update(n_resamples=-1), "numbers of resamples that are not counts"),
+        (lambda s: s.update(n_tips=[[3, True]]), "in place of a number of tips"),
+        (lambda s: s.update(n_tips=[3]), "not as branchwise writes it"),
+    ],
+)
+def test_a_support_that_cannot_be_is_refused(sure, change, message, tmp_path):
+    state = trajectory_state(sure)
+    change(state["support"])
+    write_state(tmp_path / "bad.branchwise", state)
+    with pytest.raises(ModelFileError, match=message):
+        branchwise.load(tmp_path / "bad.branchwise")

@@ -41,7 +41,7 @@ def test_graph_in_its_space(same_picture):
     same_picture(ax, "branch_graph_space")
 
 
-def test_cycle_is_closed_by_a_dashed_line(same_picture):
+def test_cycle_is_closed_by_a_dotted_line(same_picture):
     same_picture(plot_branch_graph(scenes.cyclic()), "branch_graph_cyclic")
 
 
@@ -118,8 +118,8 @@ def test_lines_are_the_wider_the_better_supported():
     ax = plot_branch_graph(path, support=Found())
     sure, unsure = (lines.get_linewidths() for lines in ax.collections[:2])
     # Each branch has a line before its disc and one after it.
-    assert sure.tolist() == [3.5, 3.5, 0.8, 3.5, 3.5, 0.8]
-    assert unsure.tolist() == [2.15, 0.8, 2.15, 0.8]
+    assert list(sure) == [3.5, 3.5, 0.8, 3.5, 3.5, 0.8]
+    assert list(unsure) == pytest.approx([2.15, 0.8, 2.15, 0.8])
     assert [lines.get_linestyle()[0][1] is None for lines in ax.collections[:2]] == [True, False]
     assert not any("nan" in text.get_text() for text in ax.texts)
 

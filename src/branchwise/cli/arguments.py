@@ -256,6 +256,13 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
     parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
     parser.add_argument(
+        "--view",
+        choices=("auto", "flat", "axes", "both"),
+        default="auto",
+        help="of the embedding: the tree drawn flat with true lengths, the linear axes that show "
+        "it best, or both (default: both if there are more than two components)",
+    )
+    parser.add_argument(
         "-o",
         "--out",
         metavar="FILE",

@@ -24,7 +24,6 @@ from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
 from ..pipeline import Pipeline, fit_pipeline, frame_of
-from ..plotting import plot_embedding, plot_layout
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
@@ -228,9 +227,7 @@ def write_results(
     made.save(folder / MODEL)
     files["model"] = MODEL
     if request.pictures:
-        # One component gives no plane to draw in, but a tree.
-        draw = plot_embedding if made.embedding.shape[1] > 1 else plot_layout
-        figure = colored_panels(draw, made.trajectory, tables["embedding"], colors)
+        figure = colored_panels("embedding", made.trajectory, tables["embedding"], colors)
         files["figure"] = [f"figure.{ending}" for ending in request.pictures]
         save_figure(figure, [folder / name for name in files["figure"]])
     return files

@@ -1,6 +1,6 @@
 """The pictures and the interactive page of a result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -12,6 +12,9 @@ from .._compat import import_pandas
 from .._writing import replacing_bytes
 from ..data.table import Table
 from ..pipeline import Pipeline
+from ..plotting import plot_embedding, plot_layout
+from ..plotting.embedding import embedding_panels, name_axes_once
+from ..plotting.layout import layout_height
 from ..report import write_report
 from ..report.content import COMPUTED
 from ..report.facts import root_names
@@ -70,19 +73,49 @@ def default_colors(is_rooted: bool, annotations: Any) -> list[str]:
 
 
 def colored_panels(
-    draw: Callable[..., Any], path: Trajectory, samples: Any, colors: Sequence[str], dims: int = 2
+    kind: str,
+    path: Trajectory,
+    samples: Any,
+    colors: Sequence[str],
+    *,
+    dims: int = 2,
+    view: str = "auto",
 ) -> Any:
-    """A figure with one panel for each column, or for the pseudotime or branch of the path."""
-    width, height = PANEL
-    figure = Figure(figsize=(width * len(colors), height), layout="constrained")
-    for k, name in enumerate(colors):
-        projection = "3d" if dims == 3 else None
-        ax = figure.add_subplot(1, len(colors), k + 1, projection=projection)
+    """A figure with one row for each column, or for the pseudotime or branch of the path.
+
+    Parameters
+    ----------
+    kind : {"embedding", "layout"}
+    path : Trajectory
+    samples : DataFrame
+        One row for each sample.
+    colors : sequence of str
+        Columns of it, "pseudotime" or "branch".
+    dims, view
+        As for `plot_embedding`.
+    """
+    # One component gives no plane to draw in, but a tree.
+    is_embedding = kind == "embedding" and path.nodes_.shape[1] > 1
+    figure = Figure(layout="constrained")
+    if is_embedding and dims == 2:
+        axes = embedding_panels(path, len(colors), view=view, figure=figure)
+    else:
+        height = PANEL[1] if is_embedding else layout_height(path)
+        figure.set_size_inches(PANEL[0] + 1.0, height * len(colors))
+        projection = {"projection": "3d", "computed_zorder": False} if is_embedding else {}
+        axes = figure.subplots(len(colors), 1, squeeze=False, subplot_kw=projection)
+    for row, name in zip(axes, colors, strict=True):
         color = name if name in COMPUTED else samples[name].to_numpy()
         label = name
         if not isinstance(color, str) and color.dtype.kind == "M":
             color, label = (color - np.nanmin(color)) / np.timedelta64(1, "D"), f"{name} (days)"
-        draw(path, color=color, color_name=label, ax=ax)
+        if is_embedding:
+            where = row if len(row) > 1 else row[0]
+            plot_embedding(path, color=color, color_name=label, dims=dims, view=view, ax=where)
+        else:
+            plot_layout(path, color=color, color_name=label, ax=row[0])
+    if dims == 2:
+        name_axes_once(axes)
     return figure
 
 

@@ -1,7 +1,6 @@
 """`branchwise plot`: pictures of a result."""
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,7 @@ from ..plotting import (
     plot_adjacency,
     plot_branch_graph,
     plot_convergence,
-    plot_embedding,
     plot_heatmap,
-    plot_layout,
     plot_trends,
     plot_uncertainty,
 )
@@ -63,11 +60,8 @@ def draw(options: argparse.Namespace, result: Result, made: Pipeline, path: Traj
     """The figure of one kind."""
     kind, samples = options.kind, result.samples
     colors = options.color or ["pseudotime" if made.is_rooted or options.root else "branch"]
-    if kind == "embedding":
-        draw_one = partial(plot_embedding, dims=options.dims)
-        return colored_panels(draw_one, path, samples, colors, options.dims)
-    if kind == "layout":
-        return colored_panels(plot_layout, path, samples, colors)
+    if kind in {"embedding", "layout"}:
+        return colored_panels(kind, path, samples, colors, dims=options.dims, view=options.view)
     if kind in {"trends", "heatmap"}:
         return draw_features(options, result, made, path)
     figure = Figure(figsize=PANEL, layout="constrained")

@@ -4,17 +4,22 @@ from typing import Any
 
 import numpy as np
 
+from .._compat import import_pandas
 from .._typing import Ints
 from ..data.dask import is_dask
+from ..trajectory.bootstrap import Support
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
 from ..trajectory.core import Trajectory
 from ..trajectory.view import Root, View
 from .estimators import estimator_from_state, estimator_state
 from .format import Unsound
 
+# Columns of the tables of support.
+NUMBERS = ("support", "similarity", "n_samples")
+
 
 def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
-    """Graph, roots and estimator; the samples only if the estimator does not hold them.
+    """Graph, roots, support and estimator; the samples only if the estimator does not hold them.
 
     Names of samples are not part of it.
 
@@ -43,6 +48,7 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
         "roots": [[root.kind, int(root.which)] for root in view.roots],
         "end": view.end,
         "sigma": view.sigma,
+        "support": None if trajectory.support_ is None else support_state(trajectory.support_),
     }
 
 
@@ -62,6 +68,8 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
         roots = tuple(_root(root, len(nodes), len(points)) for root in state["roots"])
         end = None if state["end"] is None else _root(["node", state["end"]], len(nodes), 0).which
         sigma = check_sigma(state["sigma"])
+        # Files of the first releases are without it.
+        support = support_from_state(state.get("support"))
     except Unsound:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -69,7 +77,87 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
             f"holds a trajectory that is not as branchwise writes it ({error})"
         ) from error
     view = View.placed(nodes, edges, points, sigma=sigma, roots=roots, end=end)
-    return Trajectory.from_view(view, names=names, estimator=model)
+    trajectory = Trajectory.from_view(view, names=names, estimator=model)
+    return trajectory if support is None else trajectory.with_support(support)
+
+
+def support_state(support: Support) -> dict[str, Any]:
+    """How often branches, tips and forks were found again; not the times of single samples."""
+    tables = {"branches": support.branches_, "milestones": support.milestones_}
+    return {
+        **{name: _table_state(table) for name, table in tables.items()},
+        "n_tips": [[int(n), int(count)] for n, count in support.n_tips_.items()],
+        "method": support.method_,
+        "n_resamples": int(support.n_resamples_),
+        "n_failed": int(support.n_failed_),
+        "messages": list(support.messages_),
+        "n_unconverged": int(support.n_unconverged_),
+    }
+
+
+def _table_state(table: Any) -> dict[str, Any]:
+    state: dict[str, Any] = {"name": [str(name) for name in table.index]}
+    state |= {name: table[name].to_numpy(dtype=float) for name in NUMBERS}
+    if "kind" in table:
+        state["kind"] = [str(kind) for kind in table["kind"]]
+    return state
+
+
+def support_from_state(state: Any) -> Support | None:
+    """What a state says of a bootstrap; nothing without pandas, whose tables it is made of."""
+    if state is None:
+        return None
+    try:
+        pandas = import_pandas()
+    except ImportError:
+        return None
+    branches = _table(pandas, state["branches"], "branch")
+    milestones = _table(pandas, state["milestones"], "milestone")
+    milestones.insert(0, "kind", _texts(state["milestones"]["kind"], len(milestones)))
+    tips = dict(_counts(pair) for pair in state["n_tips"])
+    counts = [state[name] for name in ("n_resamples", "n_failed", "n_unconverged")]
+    if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in counts):
+        raise Unsound(f"holds numbers of resamples that are not counts, {counts}")
+    return Support(
+        branches_=branches,
+        milestones_=milestones,
+        pseudotime_=pandas.DataFrame(),
+        n_tips_=pandas.Series(
+            list(tips.values()), pandas.Index(list(tips), name="n_tips"), name="count"
+        ),
+        method_=str(state["method"]),
+        n_resamples_=counts[0],
+        n_failed_=counts[1],
+        messages_=tuple(map(str, state["messages"])),
+        n_unconverged_=counts[2],
+    )
+
+
+def _table(pandas: Any, state: Any, index: str) -> Any:
+    """A table of support, each part of the resamples from 0 to 1."""
+    n_rows = len(state["name"])
+    names = pandas.Index(_texts(state["name"], n_rows), name=index)
+    columns = {name: np.asarray(state[name], dtype=float) for name in NUMBERS}
+    shares = np.concatenate([columns["support"], columns["similarity"]])
+    if any(column.shape != (n_rows,) for column in columns.values()):
+        raise Unsound("holds a table of support with columns of several lengths")
+    if ((shares < 0) | (shares > 1)).any() or not np.isfinite(columns["n_samples"]).all():
+        raise Unsound("holds a support that is not a part of the resamples")
+    columns["n_samples"] = columns["n_samples"].astype(int)
+    return pandas.DataFrame(columns, index=names)
+
+
+def _texts(given: Any, n: int) -> list[str]:
+    if not isinstance(given, list) or len(given) != n or not all(isinstance(t, str) for t in given):
+        raise Unsound(f"holds {given!r} in place of {n} names")
+    return given
+
+
+def _counts(pair: Any) -> tuple[int, int]:
+    number, count = pair
+    if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in pair):
+        raise Unsound(f"holds {pair!r} in place of a number of tips and how often it was found")
+    return number, count
 
 
 def _edges(edges: Any, n_nodes: int) -> Ints:

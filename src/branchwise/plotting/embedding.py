@@ -241,10 +241,63 @@ def axes_for(ax: Any, scenes: list[Scene], dims: int) -> Any:
         return np.array([new_axes(one, dims) for one in given])
     if dims == 3:
         return np.array([new_axes(dims=3)])
+    return panel_grid(scenes, 1)[0]
+
+
+def embedding_panels(result: Any, n_rows: int, *, view: str = "auto", figure: Any = None) -> Any:
+    """Axes for pictures of one result one below the other, each with the same views.
+
+    Parameters
+    ----------
+    result : Trajectory or fitted estimator
+    n_rows : int
+    view : {"auto", "flat", "axes", "both"}, default="auto"
+        As for `plot_embedding`.
+    figure : matplotlib Figure or None, default=None
+        A figure to fill, whose size is changed; None makes a new one.
+
+    Returns
+    -------
+    axes : array of shape (n_rows, n_views)
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> from branchwise.datasets import make_tree
+    >>> from branchwise.plotting.embedding import embedding_panels
+    >>> from branchwise.trajectory import learn_trajectory
+    >>> path = learn_trajectory(make_tree(300, 10, random_state=0).X, support=0)  # simulated
+    >>> axes = embedding_panels(path, 3)
+    >>> axes.shape
+    (3, 2)
+    >>> matplotlib.pyplot.close("all")
+    """
+    scene = scene_of(result)
+    views = check_view(view, result, scene, 2, None, None)
+    return panel_grid(
+        [scene_in(one, result, scene, 2, None, None) for one in views], n_rows, figure
+    )
+
+
+def panel_grid(scenes: list[Scene], n_rows: int, figure: Any = None) -> Any:
+    """Axes in rows, each as wide as its view needs, and a figure that is as large as all."""
     ratios = [panel_ratio(scene) for scene in scenes]
     height = float(np.clip(MOST_WIDTH / sum(ratios), LEAST_HEIGHT, MOST_HEIGHT))
-    figure = plt.figure(figsize=(height * sum(ratios) + KEY_WIDTH, height), layout="constrained")
-    return figure.subplots(1, len(scenes), squeeze=False, width_ratios=ratios).ravel()
+    size = (height * sum(ratios) + KEY_WIDTH, n_rows * height)
+    figure = plt.figure(layout="constrained") if figure is None else figure
+    figure.set_size_inches(size)
+    return figure.subplots(n_rows, len(scenes), squeeze=False, width_ratios=ratios)
+
+
+def name_axes_once(axes: Any) -> None:
+    """Of rows with the same axes, name these below the last and describe them above the first."""
+    for row in axes[:-1]:
+        for ax in row:
+            ax.set_xlabel("")
+    for row in axes[1:]:
+        for ax in row:
+            ax.set_title("", loc="left")
 
 
 def panel_ratio(scene: Scene) -> float:

@@ -73,7 +73,7 @@ def plot_layout(
     coloring = coloring_of(path, color, color_name, palette)
     found = tree_layout(path)
     height = found.room[:, 1].max()
-    ax = new_axes(ax, figsize=(7.0, float(np.clip(1.2 + 0.42 * height, 2.5, 10.0))))
+    ax = new_axes(ax, figsize=(7.5, layout_height(path)))
     latest = found.times.max() or 1.0
     ax.set(xlim=(-0.07 * latest, 1.07 * latest), ylim=(-0.1, height + 0.1))
     draw_points(ax, found.samples, coloring, square=False)
@@ -95,6 +95,12 @@ def plot_layout(
         note(ax, UNSURE_NOTE)
     add_key(ax, coloring, found.samples, legend=legend)
     return ax
+
+
+def layout_height(path: Trajectory) -> float:
+    """Inches that a figure of the layout needs, with a name and a number beside every branch."""
+    n_arms = sum(name[0] == "T" for name in path.view.branches.milestones)
+    return float(np.clip(1.4 + 0.55 * n_arms, 2.5, 10.0))
 
 
 def arm_labels(ax: Axes, path: Trajectory, found: TreeLayout) -> list[Any]:

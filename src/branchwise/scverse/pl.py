@@ -26,6 +26,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.colors import is_color_like  # noqa: E402
 
 from .. import plotting  # noqa: E402
+from ..plotting.embedding import embedding_panels, name_axes_once  # noqa: E402
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -58,24 +59,25 @@ def embedding(
 ) -> Any:
     """Draw the cells in the learned space, and the graph with its milestones over them.
 
-    ``scanpy.pl.embedding(adata, basis="ddrtree_projection")`` draws the cells alone, and
-    ``basis="ddrtree"`` the cells as the fit has drawn them to the tree.
+    Of more than two components, the tree is drawn flat, with true lengths, beside the linear axes
+    that show it best. ``scanpy.pl.embedding(adata, basis="ddrtree_projection")`` draws the cells
+    alone, and ``basis="ddrtree"`` the cells as the fit has drawn them to the tree.
 
     Parameters
     ----------
     {adata}
     color : str, list of str or None, default=None
         A column of ``obs``, a gene, or "pseudotime" or "branch" of this graph; of a list, one
-        picture each. Categories have the colours of scanpy's pictures,
+        row each. Categories have the colours of scanpy's pictures,
         ``uns["{color}_colors"]``, if these are there.
     {key}
     {genes_from}
     **options
-        Of `branchwise.plotting.plot_embedding`: dims, components, palette, cmap, legend, size, …
+        Of `branchwise.plotting.plot_embedding`: view, dims, components, palette, legend, size, …
 
     Returns
     -------
-    ax : matplotlib Axes, or array of them
+    ax : matplotlib Axes, or array of them: two for both views, one row of them for each colour
 
     Examples
     --------
@@ -85,19 +87,24 @@ def embedding(
     >>> import branchwise
     >>> from branchwise.datasets import make_tree
     >>> adata = anndata.AnnData(make_tree(200, 10, random_state=0).X)  # simulated
-    >>> branchwise.tl.ddrtree(adata)
-    >>> ax = branchwise.pl.embedding(adata, color="branch")
-    >>> ax.get_xlabel()
+    >>> branchwise.tl.ddrtree(adata)  # ten components
+    >>> flat, axes = branchwise.pl.embedding(adata, color="branch")
+    >>> axes.get_xlabel()
+    'tree axis 1 (... %)'
+    >>> branchwise.pl.embedding(adata, components=(0, 1)).get_xlabel()
     'ddrtree 1'
-    >>> matplotlib.pyplot.close(ax.figure)
+    >>> matplotlib.pyplot.close("all")
     """
     if isinstance(color, list | tuple):
         options |= {"key": key, "layer": layer, "use_raw": use_raw}
         return _panels(embedding, adata, list(color), **options)
     key, path = trajectory_in(adata, key)
     values = color_values(adata, color, layer, use_raw)
-    if "axis_names" not in options:
-        columns = options.get("components") or range(options.get("dims", 2))
+    # Columns as they are have the names of the slot; a view has names of its own.
+    dims, components = options.get("dims", 2), options.get("components")
+    as_it_is = options.get("view", "auto") == "auto" and path.nodes_.shape[1] <= dims
+    if "axis_names" not in options and (as_it_is or components is not None):
+        columns = range(dims) if components is None else components
         options["axis_names"] = [f"{key} {column + 1}" for column in columns]
     options.setdefault("palette", colors_of(adata, values))
     return plotting.plot_embedding(path, color=values, **options)
@@ -496,6 +503,8 @@ def _panels(draw: Any, adata: "AnnData", colors: list[str], ax: Any = None, **op
     """One picture for each colour, side by side as scanpy draws them."""
     if not colors:
         raise ValueError("color=[] names nothing to colour by; name at least one, or leave it out.")
+    if ax is None and draw is embedding and options.get("dims", 2) == 2:
+        return _embedding_panels(adata, colors, **options)
     if ax is None:
         n_columns = min(len(colors), MOST_COLUMNS)
         n_rows = -(-len(colors) // n_columns)
@@ -515,6 +524,20 @@ def _panels(draw: Any, adata: "AnnData", colors: list[str], ax: Any = None, **op
     return np.array(
         [draw(adata, color=c, ax=a, **options) for c, a in zip(colors, axes, strict=True)]
     )
+
+
+def _embedding_panels(adata: "AnnData", colors: list[str], **options: Any) -> Any:
+    """One row for each colour, with the same views in all of them."""
+    _, path = trajectory_in(adata, options["key"])
+    if options.get("components") is not None:
+        figure = plt.figure(figsize=(6.5, 4.0 * len(colors)), layout="constrained")
+        axes = figure.subplots(len(colors), 1, squeeze=False)
+    else:
+        axes = embedding_panels(path, len(colors), view=options.get("view", "auto"))
+    for row, color in zip(axes, colors, strict=True):
+        embedding(adata, color=color, ax=row if len(row) > 1 else row[0], **options)
+    name_axes_once(axes)
+    return axes if axes.shape[1] > 1 else axes[:, 0]
 
 
 def trajectory_in(adata: "AnnData", key: str | None) -> tuple[str, Trajectory]:

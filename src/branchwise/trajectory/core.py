@@ -723,8 +723,9 @@ class Trajectory(FeaturesMixin, ExportMixin):
     def save(self, path: Any) -> None:
         """Write graph, roots and estimator to a model file, for `branchwise.load`.
 
-        What is loaded can `place` new samples and be rooted or pruned again. The names of the
-        samples are not in the file, nor is how the trajectory was made, which `support` needs.
+        What is loaded can `place` new samples and be rooted or pruned again, and knows the support
+        of its branches, tips and forks. The names of the samples are not in the file, nor how sure
+        their times are, nor how the trajectory was made, which `support` needs.
 
         Parameters
         ----------
