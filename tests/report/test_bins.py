@@ -78,7 +78,10 @@ def test_points_and_distances_are_means_and_every_sample_counts_once(name):
     distance = pd.Series(path.distance_).groupby(bins["of"]).mean()
     np.testing.assert_allclose(samples["distance"], distance, rtol=1e-6)
     # What is drawn together lies together.
-    spread = pd.DataFrame(points).groupby(bins["of"]).agg(np.ptp)
+    drawn = points
+    if path.nodes_.shape[1] > 2:
+        drawn = path.view.points @ matrix(state["views"]["axes"]["matrix"], dims)
+    spread = pd.DataFrame(drawn).groupby(bins["of"]).agg(np.ptp)
     assert (spread.to_numpy() <= bins["cell"]).all()
 
 
@@ -159,7 +162,7 @@ def test_samples_in_one_place():
 
 def test_more_branches_than_bins_end_the_search(monkeypatch):
     monkeypatch.setattr(module, "MAX_BINS", 1)
-    found = bins_of(PATHS["tree"], 2)
+    found = bins_of(PATHS["tree"], PATHS["tree"].view.points)
     assert len(found.sizes) == len(np.unique(PATHS["tree"].branches_))
 
 
@@ -168,7 +171,7 @@ def test_more_branches_than_bins_end_the_search(monkeypatch):
 def test_places_of_bins_lie_between_those_of_their_samples(seed, kind):
     edges = {"tree": EDGES, "ring": RING, "forest": [[0, 1], [2, 3], [4, 5]]}[kind]
     path = simulated(edges, n_samples=400, seed=seed)
-    bins = bins_of(path, 2)
+    bins = bins_of(path, path.view.points[:, :2])
     edge, position = binned_places(path, bins)
     assert ((position >= 0) & (position <= 1)).all()
     found, placed = path.view.branches.found, path.view.branches.placed

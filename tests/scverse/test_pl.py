@@ -41,7 +41,7 @@ def drawn_points(ax):
 def test_embedding_draws_every_cell_where_it_lies(method):
     adata = simulated_cells()
     getattr(branchwise.tl, method)(adata, **QUICK[method])
-    ax = branchwise.pl.embedding(adata, milestones=False)
+    ax = branchwise.pl.embedding(adata, milestones=False, components=[0, 1])
     found, wanted = drawn_points(ax), adata.obsm[f"X_{method}_projection"][:, :2]
     assert (ax.get_xlabel(), ax.get_ylabel()) == (f"{method} 1", f"{method} 2")
     np.testing.assert_allclose(np.sort(found, axis=0), np.sort(wanted, axis=0), atol=1e-9)
@@ -49,8 +49,29 @@ def test_embedding_draws_every_cell_where_it_lies(method):
     assert other.get_xlabel() == f"{method} 2"
 
 
+def test_many_components_are_drawn_flat_and_in_the_best_axes(cells):
+    flat, axes = branchwise.pl.embedding(cells, color="day")
+    assert flat.get_legend() is None
+    assert axes.get_xlabel().startswith("tree axis 1 (")
+    rows = branchwise.pl.embedding(cells, color=["day", "gene 3"])
+    assert rows.shape == (2, 2)
+    assert [ax.get_xlabel().startswith("tree axis 1") for ax in rows[:, 1]] == [False, True]
+    assert branchwise.pl.embedding(cells, view="flat").get_xlabel() == ""
+
+
+def test_support_stands_beside_branches(cells):
+    adata = cells.copy()
+    branchwise.tl.bootstrap(adata, n_resamples=2)
+    for ax in (branchwise.pl.embedding(adata, view="flat"), branchwise.pl.tree(adata)):
+        assert sum("% support" in text.get_text() for text in ax.texts) == 3
+
+
+def embedding_in_columns(adata, **options):
+    return branchwise.pl.embedding(adata, components=[0, 1], **options)
+
+
 @pytest.mark.parametrize(
-    "draw", [branchwise.pl.embedding, branchwise.pl.tree], ids=["embedding", "tree"]
+    "draw", [embedding_in_columns, branchwise.pl.tree], ids=["embedding", "tree"]
 )
 def test_color_is_a_column_a_gene_or_of_the_graph(cells, draw):
     days = [text.get_text() for text in draw(cells, color="day").get_legend().get_texts()]
@@ -69,7 +90,7 @@ def test_color_is_a_column_a_gene_or_of_the_graph(cells, draw):
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda adata: branchwise.pl.embedding(adata, color="day"),
+        lambda adata: embedding_in_columns(adata, color="day"),
         lambda adata: branchwise.pl.tree(adata, color="day"),
         lambda adata: branchwise.pl.branches(adata, labels="day"),
     ],
@@ -165,15 +186,15 @@ def test_pictures_change_nothing(cells):
 
 def test_subsets_and_placed_cells_can_be_drawn(cells):
     some = cells[cells.obs["day"] == "later"]
-    assert len(drawn_points(branchwise.pl.embedding(some, milestones=False))) == some.n_obs
+    assert len(drawn_points(embedding_in_columns(some, milestones=False))) == some.n_obs
     new = simulated_cells(40, seed=1)
     branchwise.tl.place(new, cells)
-    assert len(drawn_points(branchwise.pl.embedding(new, milestones=False))) == new.n_obs
+    assert len(drawn_points(embedding_in_columns(new, milestones=False))) == new.n_obs
     branchwise.pl.tree(new)
 
 
 @pytest.mark.parametrize(
-    "draw", [branchwise.pl.embedding, branchwise.pl.tree], ids=["embedding", "tree"]
+    "draw", [embedding_in_columns, branchwise.pl.tree], ids=["embedding", "tree"]
 )
 def test_a_list_of_colours_makes_one_picture_each(draw, cells):
     axes = draw(cells, color=["day", "gene 1", "pseudotime"])
@@ -192,7 +213,7 @@ def test_mistakes_are_named(cells):
     with pytest.raises(ValueError, match=r"color=\[\] names nothing to colour by"):
         branchwise.pl.embedding(cells, color=[])
     with pytest.raises(ValueError, match="ax holds 1 Axes for 2 colours; pass one for each"):
-        branchwise.pl.tree(cells, color=["day", "gene 1"], ax=branchwise.pl.embedding(cells))
+        branchwise.pl.tree(cells, color=["day", "gene 1"], ax=embedding_in_columns(cells))
     with pytest.raises(ValueError, match="genes names 'GATA1', but adata has no such genes"):
         branchwise.pl.trends(cells, "GATA1")
     with pytest.raises(ValueError, match=r"labels names 'type', which is no column of adata\.obs"):

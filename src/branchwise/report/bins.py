@@ -72,13 +72,18 @@ class Bins(NamedTuple):
         return np.bincount(flat, minlength=size).reshape(len(self.sizes), n_labels)
 
 
-def bins_of(path: Trajectory, dims: int) -> Bins | None:
+def bins_of(path: Trajectory, points: Floats) -> Bins | None:
     """Bins of the samples, unless these are few: cells of a grid, apart for each branch.
 
     Where time turns within a branch, as on a ring, both ways have their own bins, so that the time
     of a bin is the mean of its samples' times.
+
+    Parameters
+    ----------
+    path : Trajectory
+    points : array of shape (n_samples, n_axes)
+        The samples in the space that is drawn.
     """
-    points = path.view.points[:, :dims]
     if len(points) <= MAX_POINTS:
         return None
     low = points.min(axis=0)

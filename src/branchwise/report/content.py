@@ -26,6 +26,7 @@ from .embedded_model import model_state
 from .encoding import double, indices, single
 from .facts import known_facts, shareable
 from .features import Features, features_in_page, given_features
+from .views import views_of, views_state
 
 VERSION = 1
 # What can be coloured by without being a column; a column of that name is not what is meant.
@@ -79,7 +80,8 @@ def report_state(
     if names is not None:
         path = renamed(path, names)
     dims = min(d, 3)
-    bins = bins_of(path, dims)
+    views = views_of(path, dims)
+    bins = bins_of(path, path.view.points[:, :dims] if views is None else views.points)
     given = given_features(path, features, feature_names, show)
     noted: list[str] = [] if bins is None else bins_notes(bins)
     columns, said = annotation_columns(about, path.names_)
@@ -111,6 +113,7 @@ def report_state(
         "color": checked_color(color, columns, is_rooted),
         "notes": [*noted, *map(str, [notes] if isinstance(notes, str) else notes)],
         "samples": samples_state(path, ids, bins, dims),
+        "views": views_state(path, views, bins),
         "bins": None if bins is None else bins_state(bins, ids, dims),
         "graph": graph_state(path, d if "reason" not in placing else dims),
         "columns": [

@@ -201,7 +201,7 @@ def branches(
     if labels is not None:
         options["labels"] = column_of(adata, labels, "labels")
         options.setdefault("palette", colors_of(adata, options["labels"]))
-    return plotting.plot_branch_graph(path, support=support_of(adata, key), **options)
+    return plotting.plot_branch_graph(path, **options)
 
 
 @documented(CELLS)
@@ -541,10 +541,11 @@ def _embedding_panels(adata: "AnnData", colors: list[str], **options: Any) -> An
 
 
 def trajectory_in(adata: "AnnData", key: str | None) -> tuple[str, Trajectory]:
-    """The name of the results, and the trajectory that they hold."""
+    """The name of the results, and the trajectory that they hold, with its support if there is."""
     check_adata(adata)
     key = find_key(adata, key)
-    return key, trajectory_of(adata, key)
+    path, support = trajectory_of(adata, key), support_of(adata, key)
+    return key, path if support is None else path.with_support(support)
 
 
 def color_values(adata: "AnnData", color: Any, layer: str | None, use_raw: bool) -> Any:
