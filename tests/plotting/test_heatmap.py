@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from branchwise.plotting import plot_heatmap
-from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.coloring import BRANCH_COLORS
 from branchwise.trajectory import Trajectory
 
 from . import scenes
@@ -61,7 +61,7 @@ def test_the_strip_shows_the_branches_of_the_way():
     tip = tip_of(path)
     ax = plot_heatmap(path, scenes.waves(path, 5), to=tip)
     way = path.lineages_[tip]
-    colors = dict(zip(path.branch_table_.index, category_colors(5), strict=True))
+    colors = dict(zip(path.branch_table_.index, BRANCH_COLORS[:5], strict=True))
     assert [to_hex(p.get_facecolor()).upper() for p in ax.patches] == [colors[b] for b in way]
     assert [patch.get_width() for patch in ax.patches] == pytest.approx(
         path.branch_table_.length[way].tolist()

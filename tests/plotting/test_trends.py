@@ -5,7 +5,7 @@ from matplotlib.colors import to_hex
 from scipy import sparse
 
 from branchwise.plotting import plot_trends
-from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.coloring import BRANCH_COLORS
 from branchwise.trajectory import Trajectory
 
 from . import scenes
@@ -44,7 +44,7 @@ def test_curves_are_the_trends_in_the_colours_of_their_branches():
     values = scenes.waves(path, 2)
     ax = plot_trends(path, values, features=1)
     table = path.trends(values[:, [1]], n_points=201)
-    assert [to_hex(line.get_color()).upper() for line in ax.lines] == category_colors(5)
+    assert [to_hex(line.get_color()).upper() for line in ax.lines] == [*BRANCH_COLORS[:5]]
     for line, (_, one) in zip(ax.lines, table.groupby("branch", observed=True), strict=True):
         assert np.array_equal(line.get_xdata(), one.pseudotime)
         assert np.array_equal(line.get_ydata(), one["mean"])

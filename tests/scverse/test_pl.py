@@ -224,3 +224,16 @@ def test_report_has_the_cells_their_columns_and_genes(cells, tmp_path):
     assert {("annotation", name) for name in adata.obs} <= names
     assert sum(group == "feature" for group, _ in names) == min(60, adata.n_vars)
     assert branchwise.pl.report(adata).startswith("<!doctype html>")
+
+
+def test_branches_have_the_same_colours_for_scanpy_and_in_pictures(cells):
+    from branchwise.plotting.coloring import BRANCH_COLORS
+
+    n_branches = len(cells.obs["ddrtree_branch"].cat.categories)
+    assert list(cells.uns["ddrtree_branch_colors"]) == list(BRANCH_COLORS[:n_branches])
+    named = branchwise.pl.tree(cells, color="branch").get_legend().legend_handles
+    column = branchwise.pl.tree(cells, color="ddrtree_branch").get_legend().legend_handles
+    assert [to_hex(handle.get_color()) for handle in named] == [
+        to_hex(handle.get_color()) for handle in column
+    ]
+    assert to_hex(named[0].get_color()).upper() == BRANCH_COLORS[0]

@@ -13,7 +13,7 @@ from .._typing import Floats, Ints
 from ..graph.nearest_edge import nearest_on_edges
 from .coloring import PALETTE, resolve_color
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
-from .scene import Scene, scene_of, values_of
+from .scene import Scene, colors_for, scene_of, values_of
 from .style import add_key, check_legend, halo, ink, is_3d, new_axes, note, plain, tidy
 
 # More names than these would hide the picture: then the most important are left.
@@ -124,6 +124,7 @@ def plot_embedding(
         name=color_name,
         kind=kind,
         palette=palette,
+        colors=colors_for(embedding, color),
         cmap=cmap,
         center=center,
     )
