@@ -33,12 +33,13 @@ MOST_CATEGORIES = len(CATEGORY_COLORS)
 # search for the largest least distance, measured as above, from white, the greys below, the colours
 # of categories and one another. The first eight, which are neither very dark nor very strong, are
 # at least 16.9 from Okabe and Ito's, 12.7 from the other categories' and 17.2 from one another, and
-# the first four 33 from one another. With another marker come eight more: 12.4 from all of them.
+# the first four 33 from one another; dark ones come first, for lines. With another marker come
+# eight more: 12.4 from all of them.
 BRANCH_COLORS = (
     "#690F78",
-    "#87E15A",
     "#B41E00",
     "#785AE1",
+    "#87E15A",
     "#00E196",
     "#965A3C",
     "#784B78",
