@@ -5,6 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from branchwise import load
+from branchwise.cli import plot
 from branchwise.metrics import loo_1nn
 
 
@@ -43,6 +45,86 @@ def test_every_kind_is_drawn(kind, given, fitted, tmp_path, branchwise):
     assert (code, err) == (0, "")
     assert text == f"{kind} drawn in {out}\n"
     assert matplotlib.image.imread(out)[..., :3].std() > 0.02
+
+
+@pytest.fixture
+def figures(monkeypatch):
+    """The figures that a command writes."""
+    found = []
+    real = plot.save_figure
+
+    def keep(figure, *given):
+        found.append(figure)
+        real(figure, *given)
+
+    monkeypatch.setattr(plot, "save_figure", keep)
+    return found
+
+
+def test_trends_are_one_figure_with_one_legend_that_tells_the_support(
+    fitted, tmp_path, branchwise, figures
+):
+    out = tmp_path / "trends.png"
+    assert branchwise("plot", fitted, "--kind", "trends", "-o", out)[0] == 0
+    (figure,) = figures
+    assert len(figure.axes) == 4
+    assert sum(ax.get_xlabel() == "pseudotime" for ax in figure.axes) == 2
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == "branch (samples, support)"
+    branches = pd.read_csv(fitted / "branches.csv", index_col=0)
+    texts = [text.get_text() for text in legend.get_texts()]
+    for name, row in branches.iterrows():
+        assert f"{name} ({row.n_samples:.0f}, {100 * row.support:.0f} %)" in texts
+
+
+def test_trends_of_a_tip_have_its_branches_alone(fitted, tmp_path, branchwise, figures):
+    given = ("--feature", "lab0", "--to", "T2", "-o", tmp_path / "trends.png")
+    assert branchwise("plot", fitted, "--kind", "trends", *given)[0] == 0
+    (ax,) = figures[0].axes
+    branches = pd.read_csv(fitted / "branches.csv")
+    assert 0 < len(ax.lines) < len(branches)
+
+
+def test_a_heat_map_shows_all_tips_or_the_one_that_is_named(fitted, tmp_path, branchwise, figures):
+    milestones = pd.read_csv(fitted / "milestones.csv", index_col=0)
+    tips = [name for name in milestones.query("~is_root").index if name.startswith("T")]
+    assert 1 < len(tips) <= 4
+    for given, expected in (([], [f"to {tip}" for tip in tips]), (["--to", "T2"], ["to T2"])):
+        out = tmp_path / "heatmap.png"
+        done = branchwise("plot", fitted, "--kind", "heatmap", *given, "-o", out, "--force")
+        assert done[0] == 0
+        titles = [ax.get_title() for ax in figures[-1].axes[:-1]]  # the last is the colour bar
+        assert sorted(titles) == sorted(expected if len(expected) > 1 else [""])
+
+
+def test_a_heat_map_of_more_than_four_tips_says_so(monkeypatch, fitted, tmp_path, branchwise):
+    monkeypatch.setattr(plot, "MOST_WAYS", 1)
+    seen = []
+    monkeypatch.setattr(plot, "save_figure", lambda figure, *_: seen.append(figure))
+    assert branchwise("plot", fitted, "--kind", "heatmap", "-o", tmp_path / "h.png")[0] == 0
+    assert seen[0].get_suptitle().endswith("tips; another with --to TIP")
+    assert len(seen[0].axes) == 2
+
+
+def test_the_strongest_features_are_drawn_when_p_values_are_too_small(
+    tmp_path, branchwise, figures
+):
+    """As of 120 the four weakest were once drawn, the first columns of the table."""
+    rng = np.random.default_rng(0)
+    time = rng.random(4000)
+    strength = np.linspace(1, 12, 12)
+    X = np.outer(np.sin(3 * time), strength) + rng.standard_normal((4000, 1))
+    names = [f"lab{k:02}" for k in range(12)]
+    table, out = tmp_path / "t.csv", tmp_path / "out"
+    pd.DataFrame(X, columns=names).to_csv(table, index=False)
+    given = ["--figure", "none", "--no-report", "--no-support"]
+    assert branchwise("fit", table, "-o", out, *given)[0] == 0
+    assert branchwise("plot", out, "--kind", "trends", "-o", tmp_path / "t.png")[0] == 0
+    shown = [ax.get_ylabel() for ax in figures[0].axes]
+    tests = load(out / "model.branchwise").trajectory.associated_features(X, names)
+    assert (tests.p_value == 0).sum() > 4
+    assert shown == tests.sort_values("statistic", ascending=False).feature.tolist()[:4]
+    assert set(shown) <= set(names[4:])
 
 
 def test_a_label_by_lot_is_drawn_but_told_of(fitted, tmp_path, branchwise):

@@ -7,7 +7,7 @@ from matplotlib.collections import PathCollection
 
 from branchwise.datasets import make_tree
 from branchwise.plotting import plot_branch_graph
-from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.coloring import BRANCH_COLORS
 from branchwise.trajectory import Trajectory, learn_trajectory
 
 from . import scenes
@@ -149,7 +149,7 @@ def test_branches_have_the_colours_of_other_pictures():
     ax = plot_branch_graph(path)
     colors = pies(ax).get_facecolors()
     order = np.argsort(-path.branch_table_.n_samples.to_numpy(), kind="stable")
-    expected = plt.matplotlib.colors.to_rgba_array(category_colors(5))[order]
+    expected = plt.matplotlib.colors.to_rgba_array(BRANCH_COLORS[:5])[order]
     assert np.array_equal(colors, expected)
 
 

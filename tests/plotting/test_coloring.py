@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from matplotlib.colors import to_rgb, to_rgba
 
 from branchwise.plotting.coloring import (
+    BRANCH_COLORS,
     MISSING,
     MORE_COLORS,
     OTHER,
@@ -54,6 +55,33 @@ def test_colour_blind_readers_can_tell_all_categories_apart(vision):
     np.fill_diagonal(distances, np.inf)
     assert distances[:8, :8].min() > 16
     assert distances[8:].min() > 20
+
+
+@pytest.mark.parametrize("vision", sorted(VISIONS))
+def test_colour_blind_readers_can_tell_all_branches_apart(vision):
+    places = lab([*BRANCH_COLORS, "white", MISSING, OTHER, "black"], vision)
+    distances = np.linalg.norm(places[:, None] - places, axis=2)
+    np.fill_diagonal(distances, np.inf)
+    assert distances[:4, :4].min() > 33
+    assert distances[:8, :8].min() > 17.2
+    assert distances[:8, 16:].min() > 16.9
+    assert distances[:16].min() > 12.4
+
+
+@pytest.mark.parametrize("vision", sorted(VISIONS))
+def test_colour_blind_readers_never_take_a_branch_for_a_category(vision):
+    of_branches = lab(BRANCH_COLORS, vision)
+    of_categories = lab([*PALETTE, *MORE_COLORS], vision)
+    distances = np.linalg.norm(of_branches[:, None] - of_categories, axis=2)
+    assert distances[:8, :8].min() > 16.9
+    assert distances[:8, 8:].min() > 12.7
+    assert distances[8:].min() > 12.4
+
+
+def test_branches_have_markers_as_categories():
+    coloring = resolve_color([f"T{k:02}" for k in range(10)], 10, colors=BRANCH_COLORS)
+    assert [tuple(color) for color in coloring.colors] == [to_rgba(c) for c in BRANCH_COLORS[:10]]
+    assert coloring.markers == ("o",) * 8 + ("^",) * 2
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from branchwise.plotting import plot_heatmap
-from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.coloring import BRANCH_COLORS
 from branchwise.trajectory import Trajectory
 
 from . import scenes
@@ -61,7 +61,7 @@ def test_the_strip_shows_the_branches_of_the_way():
     tip = tip_of(path)
     ax = plot_heatmap(path, scenes.waves(path, 5), to=tip)
     way = path.lineages_[tip]
-    colors = dict(zip(path.branch_table_.index, category_colors(5), strict=True))
+    colors = dict(zip(path.branch_table_.index, BRANCH_COLORS[:5], strict=True))
     assert [to_hex(p.get_facecolor()).upper() for p in ax.patches] == [colors[b] for b in way]
     assert [patch.get_width() for patch in ax.patches] == pytest.approx(
         path.branch_table_.length[way].tolist()
@@ -170,3 +170,75 @@ def test_names_of_short_branches_are_left_out():
     ax.figure.canvas.draw()
     assert len(ax.patches) == 3
     assert len(ax.child_axes[0].get_xticklabels()) == 0
+
+
+def test_ways_to_several_tips_are_side_by_side_with_one_order_and_one_scale():
+    path = scenes.tree()
+    tips = list(path.lineages_)
+    assert len(tips) == 3
+    values = scenes.waves(path, 6)
+    axes = plot_heatmap(path, values, to=tips)
+    figure = axes[0].figure
+    assert [ax.get_title() for ax in axes] == [f"to {tip}" for tip in tips]
+    assert [len(ax.patches) for ax in axes] == [len(path.lineages_[tip]) for tip in tips]
+    assert len(rows(axes[0])) == 6
+    assert not rows(axes[1]) + rows(axes[2])
+    assert len(figure.axes) == 4  # with one colour bar
+    meshes = [ax.collections[0] for ax in axes]
+    assert len({(mesh.norm.vmin, mesh.norm.vmax) for mesh in meshes}) == 1
+    # One label for the row of panels.
+    assert figure.get_supxlabel() == "pseudotime"
+    assert not any(ax.get_xlabel() for ax in axes)
+    # The stem is the same in all of them, and each feature has mean 0 over all.
+    columns = [np.asarray(mesh.get_array()).reshape(6, -1) for mesh in meshes]
+    together = np.hstack(columns)
+    assert together.mean(axis=1) == pytest.approx(0, abs=1e-9)
+    assert together.std(axis=1) == pytest.approx(1)
+    assert columns[1][:, 0] == pytest.approx(columns[0][:, 0], abs=0.05)
+    # Bins are as long in all panels.
+    lengths = [ax.get_xlim()[1] for ax in axes]
+    assert [c.shape[1] for c in columns] == [round(100 * n / max(lengths)) for n in lengths]
+
+
+def test_one_way_in_a_list_is_an_array_of_one():
+    path = scenes.tree(60)
+    axes = plot_heatmap(path, scenes.waves(path, 3), to=[tip_of(path)])
+    assert len(axes) == 1
+    assert axes[0].get_xlabel() == "pseudotime"
+
+
+def test_given_axes_take_one_way_each():
+    path = scenes.tree(60)
+    figure, axes = plt.subplots(1, 3)
+    tips = list(path.lineages_)[:2]
+    found = plot_heatmap(path, scenes.waves(path, 3), to=tips, ax=axes[:2])
+    assert found.tolist() == axes[:2].tolist()
+    # Another picture is in the figure: each has its own label.
+    assert [ax.get_xlabel() for ax in found] == ["pseudotime"] * 2
+    assert figure.get_supxlabel() == ""
+    with pytest.raises(ValueError, match="ax holds 3 Axes, but to names 2 ways; pass one for each"):
+        plot_heatmap(path, scenes.waves(path, 3), to=tips, ax=axes)
+    with pytest.raises(ValueError, match="names no way; name at least one tip"):
+        plot_heatmap(path, scenes.waves(path, 3), to=[])
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_a_branch_without_samples_is_blank(standardize):
+    path = scenes.tree(100, noise=0.0, counted=[0, 1, 2])
+    tip = next(tip for tip, way in path.lineages_.items() if len(way) == 3)
+    ax = plot_heatmap(path, path.pseudotime_[:, np.newaxis], to=tip, standardize=standardize)
+    blank = np.ma.getmaskarray(ax.collections[0].get_array()).ravel()
+    middle = (np.arange(100) + 0.5) / 100 * ax.get_xlim()[1]
+    after = path.branch_table_.start_time[path.lineages_[tip][-1]]
+    latest = path.pseudotime_.max()
+    assert blank[middle > latest + 0.02 * ax.get_xlim()[1]].all()
+    assert not blank[middle < after - 0.02 * ax.get_xlim()[1]].all()
+
+
+def test_a_stretch_of_a_ring_without_samples_is_blank():
+    ring = scenes.ring(400)
+    keep = ring.view.points[:, 0] > -0.5
+    path = Trajectory(ring.edges_, ring.nodes_, ring.view.points[keep])
+    ax = plot_heatmap(path, path.view.points, standardize=False)
+    blank = np.ma.getmaskarray(ax.collections[0].get_array()).reshape(2, -1)[0]
+    assert 0.2 < blank.mean() < 0.45

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ from matplotlib.colors import to_hex
 from scipy import sparse
 
 from branchwise.plotting import plot_trends
-from branchwise.plotting.coloring import category_colors
+from branchwise.plotting.coloring import BRANCH_COLORS
 from branchwise.trajectory import Trajectory
 
 from . import scenes
@@ -44,7 +46,7 @@ def test_curves_are_the_trends_in_the_colours_of_their_branches():
     values = scenes.waves(path, 2)
     ax = plot_trends(path, values, features=1)
     table = path.trends(values[:, [1]], n_points=201)
-    assert [to_hex(line.get_color()).upper() for line in ax.lines] == category_colors(5)
+    assert [to_hex(line.get_color()).upper() for line in ax.lines] == [*BRANCH_COLORS[:5]]
     for line, (_, one) in zip(ax.lines, table.groupby("branch", observed=True), strict=True):
         assert np.array_equal(line.get_xdata(), one.pseudotime)
         assert np.array_equal(line.get_ydata(), one["mean"])
@@ -178,3 +180,130 @@ def test_wrong_values_are_told():
         plot_trends(path, np.ones((7, 2)))
     with pytest.raises(ValueError, match="30 features are too many for one picture"):
         plot_trends(path, np.ones((30, 30)))
+
+
+def bands_of(ax):
+    return [c for c in ax.collections if not len(c.get_offsets()) > 1 and len(c.get_paths())]
+
+
+def test_panels_hold_curves_and_bands():
+    path = scenes.tree()
+    for ax in plot_trends(path, scenes.waves(path, 4), NAMES):
+        low, high = ax.get_ylim()
+        for line in ax.lines:
+            assert low < np.nanmin(line.get_ydata()) <= np.nanmax(line.get_ydata()) < high
+        y = np.concatenate([p.vertices[:, 1] for band in bands_of(ax) for p in band.get_paths()])
+        assert low < y.min() <= y.max() < high
+
+
+def test_a_band_that_is_far_too_wide_is_cut_at_the_frame(monkeypatch):
+    path = scenes.tree()
+    real = Trajectory.trends
+
+    def wide(self, *args, **options):
+        table = real(self, *args, **options)
+        last = table["branch"] == table["branch"].iloc[-1]
+        table.loc[last, "upper"] += 1e4
+        table.loc[last, "lower"] -= 1e4
+        return table
+
+    plain_heights = [ax.get_ylim() for ax in plot_trends(path, scenes.waves(path, 2))]
+    monkeypatch.setattr(Trajectory, "trends", wide)
+    for ax, before in zip(plot_trends(path, scenes.waves(path, 2)), plain_heights, strict=True):
+        low, high = ax.get_ylim()
+        assert high - low <= 2.3 * (before[1] - before[0])
+        assert any(max(p.vertices[:, 1].max() for p in b.get_paths()) > high for b in bands_of(ax))
+        assert all(band.get_clip_on() for band in bands_of(ax))
+        reach = [np.ptp(line.get_ydata()[np.isfinite(line.get_ydata())]) for line in ax.lines]
+        assert max(reach) > 0.2 * (high - low)  # the curves can still be read
+
+
+def test_one_far_sample_does_not_press_the_curves_flat_and_is_counted():
+    path = scenes.tree()
+    values = scenes.waves(path, 1)
+    values[7] = 30.0
+    ax = plot_trends(path, values)
+    low, high = ax.get_ylim()
+    assert high < 30
+    assert max(np.nanmax(line.get_ydata()) for line in ax.lines) > low + 0.3 * (high - low)
+    assert ax.get_title(loc="left") == "1 sample outside"
+    assert plot_trends(path, scenes.waves(path, 1)).get_title(loc="left") == ""
+
+
+def test_a_row_of_panels_has_one_label_and_one_legend():
+    path = scenes.tree()
+    axes = plot_trends(path, scenes.waves(path, 5))  # three above two
+    figure = axes[0].figure
+    assert [ax.get_xlabel() for ax in axes] == ["", "", "pseudotime", "pseudotime", "pseudotime"]
+    figure.canvas.draw()
+    ticks = [any(t.get_visible() for t in ax.get_xticklabels()) for ax in axes]
+    assert ticks == [False, False, True, True, True]
+    assert len({ax.get_xlim() for ax in axes}) == 1
+    (legend,) = figure.legends
+    assert not any(ax.get_legend() for ax in axes)
+    box = legend.get_window_extent()
+    assert all(ax.get_window_extent().x1 <= box.x0 for ax in axes)
+    assert box.x1 <= figure.bbox.x1 + 1
+    assert legend.get_title().get_text() == "branch (samples)"
+
+
+@pytest.mark.parametrize("n_features", [2, 3, 4, 7, 12, 24])
+def test_figures_of_many_features_have_a_sensible_size(n_features):
+    path = scenes.tree(60)
+    axes = plot_trends(path, np.tile(scenes.waves(path, 1), n_features))
+    figure = axes[0].figure
+    figure.canvas.draw()
+    width, height = figure.get_size_inches()
+    assert width <= 15
+    assert height <= 15
+    panels = [ax.get_window_extent() for ax in axes]
+    assert min(box.width for box in panels) > 1.6 * figure.dpi
+    assert min(box.height for box in panels) > 1.2 * figure.dpi
+
+
+def supported(shares):
+    """A tree whose branches were found again so often."""
+    path = scenes.tree()
+    found = SimpleNamespace(branches_=path.branch_table_.assign(support=shares))
+    return path.with_support(found)
+
+
+def test_support_is_in_the_legend_and_unsure_branches_are_dashed():
+    path = supported([1.0, 0.8, 0.79, 0.5, np.nan])
+    ax = plot_trends(path, scenes.waves(path, 1))
+    legend = ax.get_legend()
+    assert legend.get_title().get_text() == "branch (samples, support)"
+    counts = path.branch_table_.n_samples
+    names = counts.index
+    shares = [", 100 %", ", 80 %", ", 79 %", ", 50 %", ""]
+    expected = [f"{n} ({counts[n]}{share})" for n, share in zip(names, shares, strict=True)]
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == [*expected, "dashed: below 80 %"]
+    is_dashed = [line.get_linestyle() != "-" for line in ax.lines]
+    assert is_dashed == [False, False, True, True, False]
+    drawn = [handle.get_linestyle() != "-" for handle in legend.legend_handles]
+    assert drawn == [False, False, True, True, False, True]
+
+
+def test_without_support_all_curves_are_solid():
+    ax = plot_trends(scenes.tree(60), np.ones((60, 1)))
+    assert {line.get_linestyle() for line in ax.lines} == {"-"}
+    assert ax.get_legend().get_title().get_text() == "branch (samples)"
+
+
+def test_a_stretch_of_a_ring_without_samples_has_no_curve():
+    ring = scenes.ring(400)
+    path = Trajectory(ring.edges_, ring.nodes_, ring.view.points[ring.view.points[:, 0] > -0.5])
+    ax = plot_trends(path, path.view.points[:, [1]], samples=False)
+    blank = np.concatenate([np.isnan(line.get_ydata()) for line in ax.lines])
+    assert 0.2 < blank.mean() < 0.45
+
+
+def test_the_way_to_a_tip_is_blank_where_there_are_no_samples():
+    path = scenes.tree(100, noise=0.0, counted=[0, 1, 2])
+    tip = next(tip for tip, way in path.lineages_.items() if len(way) == 3)
+    ax = plot_trends(path, path.pseudotime_[:, np.newaxis], to=tip, samples=False)
+    assert len(ax.lines) == 2
+    latest = max(np.nanmax(line.get_xdata()[np.isfinite(line.get_ydata())]) for line in ax.lines)
+    # A sample stands for one percent of the tree.
+    assert latest <= path.pseudotime_.max() + 0.01 * path.branch_table_.length.sum()

@@ -245,3 +245,43 @@ def test_report_has_the_cells_their_columns_and_genes(cells, tmp_path):
     assert {("annotation", name) for name in adata.obs} <= names
     assert sum(group == "feature" for group, _ in names) == min(60, adata.n_vars)
     assert branchwise.pl.report(adata).startswith("<!doctype html>")
+
+
+def test_branches_have_the_same_colours_for_scanpy_and_in_pictures(cells):
+    from branchwise.plotting.coloring import BRANCH_COLORS
+
+    n_branches = len(cells.obs["ddrtree_branch"].cat.categories)
+    assert list(cells.uns["ddrtree_branch_colors"]) == list(BRANCH_COLORS[:n_branches])
+    named = branchwise.pl.tree(cells, color="branch").get_legend().legend_handles
+    column = branchwise.pl.tree(cells, color="ddrtree_branch").get_legend().legend_handles
+    assert [to_hex(handle.get_color()) for handle in named] == [
+        to_hex(handle.get_color()) for handle in column
+    ]
+    assert to_hex(named[0].get_color()).upper() == BRANCH_COLORS[0]
+
+
+def test_trends_without_genes_are_those_that_change_most(cells):
+    adata = cells.copy()
+    adata.uns["ddrtree"] = {k: v for k, v in adata.uns["ddrtree"].items() if k != "association"}
+    with pytest.raises(KeyError, match=r"has no tests to choose genes by; call branchwise.tl.test"):
+        branchwise.pl.trends(adata)
+    branchwise.tl.test_association(adata)
+    axes = branchwise.pl.trends(adata)
+    table = adata.uns["ddrtree"]["association"]
+    assert [ax.get_ylabel() for ax in axes] == table.index[:4].tolist()
+    assert table.statistic.is_monotonic_decreasing
+    assert len(axes[0].figure.legends) == 1
+
+
+def test_trends_tell_the_support_that_bootstrap_found(cells):
+    adata = cells.copy()
+    branchwise.tl.bootstrap(adata, n_resamples=3)
+    legend = branchwise.pl.trends(adata, adata.var_names[0]).get_legend()
+    assert legend.get_title().get_text() == "branch (samples, support)"
+    assert all(" %" in text.get_text() for text in legend.get_texts())
+
+
+def test_a_heat_map_of_several_tips(cells):
+    tips = [tip for tip in cells.uns["ddrtree"]["milestones"].index if tip.startswith("T")][1:]
+    axes = branchwise.pl.heatmap(cells, list(cells.var_names[:3]), to=tips)
+    assert [ax.get_title() for ax in axes] == [f"to {tip}" for tip in tips]

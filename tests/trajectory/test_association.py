@@ -9,6 +9,7 @@ from branchwise.trajectory.association import (
     associated_features,
     branch_differences,
     branch_markers,
+    log_p_value,
     smooth_functions,
 )
 
@@ -102,6 +103,89 @@ def test_rows_are_sorted_by_p_value():
     assert plain.feature.tolist() == list(range(20))
     assert table.p_value.is_monotonic_increasing
     assert table.feature.tolist() == plain.p_value.argsort(kind="stable").tolist()
+
+
+@pytest.mark.parametrize("df_num", [1, 3, 8, 60])
+@pytest.mark.parametrize("df_den", [5, 12.3, 100, 10_000, 1e6])
+def test_logarithms_of_small_p_values_are_those_of_the_p_values(df_num, df_den, monkeypatch):
+    statistic = np.geomspace(0.1, 1e90, 1000)
+    p_values = stats.f.sf(statistic, df_num, df_den)
+    known = p_values > 1e-280
+    expected = np.log(p_values[known])
+    monkeypatch.setattr("branchwise.trajectory.association.LEAST_P", 1e-20)
+    found = log_p_value(statistic, df_num, df_den)
+    np.testing.assert_allclose(found[known], expected, rtol=1e-10)
+    assert np.isfinite(found).all()
+    assert (np.diff(found) <= 0).all()
+
+
+@pytest.mark.parametrize("df_den", [10, 1000, 1_000_000])
+def test_logarithms_of_p_values_too_small_for_numbers_are_exact(df_den):
+    """With 2 and 4 degrees of freedom the incomplete beta function is elementary."""
+    statistic, b = np.array([1e4, 1e8, 1e200]), df_den / 2
+    for a in (1, 2):
+        log_y = -np.log1p(a / b * statistic)
+        sum_of_terms = 1 if a == 1 else 1 + b * -np.expm1(log_y)
+        expected = b * log_y + np.log(sum_of_terms)
+        np.testing.assert_allclose(log_p_value(statistic, 2 * a, df_den), expected, rtol=1e-10)
+    assert log_p_value([np.inf, np.inf], 3, df_den).tolist() == [-np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("method", ["linear", "rank"])
+def test_features_come_by_strength_where_p_values_are_too_small_for_numbers(method):
+    """The weakest come first in the table of values, as ties once did in the results."""
+    placed, start = forked(3000)
+    rng = np.random.default_rng(0)
+    strength = np.linspace(0.0, 6.0, 25)
+    time = times(placed, start)
+    values = rng.standard_normal((3000, 1)) + np.outer(np.sin(time), strength)
+    table = associated_features(placed, start, values, method=method)
+    assert (table.p_value == 0).sum() > 10
+    assert table.feature.tolist() == list(range(24, -1, -1))
+    assert table.columns.tolist() == [
+        *["feature", "statistic", "df_num", "df_den", "p_value", "q_value"],
+        *["r_squared", "amplitude", "correlation", "n_samples"],
+    ]
+
+
+def test_a_larger_statistic_of_far_fewer_samples_is_weaker():
+    placed, start = forked(3000)
+    rng = np.random.default_rng(0)
+    signal = np.sin(times(placed, start))
+    signal /= signal.std()
+    few = np.where(np.arange(3000) < 500, signal + 0.2 * rng.standard_normal(3000), np.nan)
+    many = signal + 0.8 * rng.standard_normal(3000)
+    table = associated_features(placed, start, np.column_stack([few, many]), ["few", "many"])
+    assert table.feature.tolist() == ["many", "few"]
+    assert (table.p_value == 0).all()
+    assert table.statistic[1] > table.statistic[0]
+    assert table.df_den[1] < table.df_den[0]
+
+
+def test_differences_and_markers_come_by_strength_too():
+    placed, start = forked(6000)
+    rng = np.random.default_rng(0)
+    strength = np.linspace(1.0, 9.0, 9)
+    on_one = (placed.edge == 2).astype(float)
+    values = rng.standard_normal((6000, 1)) + np.outer(on_one, strength)
+    table = branch_differences(placed, start, FORK, values, fork=1)
+    assert (table.p_value == 0).sum() > 5
+    assert table.feature.tolist() == list(range(8, -1, -1))
+    markers = branch_markers(placed, FORK, values)
+    for _, of_branch in markers.groupby("branch"):
+        sizes = of_branch.statistic.abs()
+        assert (of_branch.p_value == 0).sum() > 3
+        assert "log_p" not in of_branch
+        if (of_branch.branch == "b").all():
+            assert of_branch.feature.tolist() == list(range(8, -1, -1))
+            assert sizes.is_monotonic_decreasing
+
+
+def test_ties_keep_the_order_of_the_features():
+    placed, start = forked(200)
+    y = np.sin(times(placed, start)) + np.random.default_rng(0).standard_normal(200)
+    values = np.column_stack([np.ones(200), y, y, np.full(200, np.nan), np.zeros(200)])
+    assert associated_features(placed, start, values).feature.tolist() == [1, 2, 0, 4, 3]
 
 
 def test_constant_features_have_p_value_one():

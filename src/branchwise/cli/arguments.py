@@ -247,13 +247,20 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         help="columns to colour by, one panel each; also pseudotime and branch",
     )
     add_features(
-        parser, "features for trends and heatmap (default: those that change most along the tree)"
+        parser,
+        "features for trends and heatmap (default: those with the strongest evidence of a change "
+        "along the whole tree)",
     )
     parser.add_argument(
         "--root", metavar="ROOT", help="draw from another root (see branchwise fit)"
     )
     add_root_at(parser)
-    parser.add_argument("--to", metavar="TIP", help="end of the path for heatmap")
+    parser.add_argument(
+        "--to",
+        metavar="TIP",
+        help="trends and heatmap of the way to this tip only (default: all branches; in a heatmap "
+        "up to four tips, side by side)",
+    )
     parser.add_argument("--dims", type=int, choices=(2, 3), default=2, help="of the embedding")
     parser.add_argument(
         "--view",

@@ -9,15 +9,19 @@ from matplotlib.figure import Figure
 from .._messages import listed
 from ..pipeline import Pipeline
 from ..plotting import (
+    heatmap,
     plot_adjacency,
     plot_branch_graph,
     plot_convergence,
     plot_heatmap,
     plot_trends,
     plot_uncertainty,
+    trends,
 )
 from ..report.content import COMPUTED
 from ..trajectory import Trajectory
+from ..trajectory.branches import importance
+from ..trajectory.lineage import lineage_to
 from .console import Console, Failure, Usage
 from .pages import PANEL, colored_panels, save_figure
 from .results import (
@@ -31,9 +35,11 @@ from .results import (
     rooted,
 )
 
-# Features to draw when none are named: those that change most along the tree.
 LEAST_DPI, MOST_DPI = 10, 2400
+# Features to draw when none are named: those that change most along the tree.
 MOST_FEATURES = {"trends": 4, "heatmap": 30}
+# Ways from the root that a heat map draws side by side.
+MOST_WAYS = 4
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -91,13 +97,21 @@ def draw_features(
         tests = path.associated_features(values, feature_names=names)
         names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]
         values, names = feature_values(table, made, names)
-    width, height = PANEL
     if options.kind == "heatmap":
-        figure = Figure(figsize=PANEL, layout="constrained")
-        plot_heatmap(path, values, feature_names=names, to=options.to, ax=figure.add_subplot())
-        return figure
-    figure = Figure(figsize=(width, 0.6 * height * len(names)), layout="constrained")
-    axes = figure.subplots(len(names), squeeze=False).ravel()
-    for k, (ax, name) in enumerate(zip(axes, names, strict=True)):
-        plot_trends(path, values[:, [k]], feature_names=[name], ax=ax)
+        return draw_heatmap(path, values, names, options.to)
+    axes = trends.panels(len(names), Figure)
+    plot_trends(path, values, feature_names=names, to=options.to, ax=axes)
+    return axes[0].figure
+
+
+def draw_heatmap(path: Trajectory, values: Any, names: list[str], to: str | None) -> Any:
+    """Features on the way to a tip or, side by side, to all tips up to four."""
+    tips = sorted(path.lineages_, key=importance)
+    ways = [to] if to is not None or not tips else tips[:MOST_WAYS]
+    axes = heatmap.panels([lineage_to(path, way) for way in ways], len(names), Figure)
+    plot_heatmap(path, values, feature_names=names, to=ways if ways[0] else None, ax=axes)
+    figure = axes[0].figure
+    if to is None and len(tips) > len(ways):
+        left = f"{len(ways)} of {len(tips)} tips; another with --to TIP"
+        figure.suptitle(left, fontsize="small", color="0.45")
     return figure

@@ -21,6 +21,7 @@ from ..io import file_hash, read_table
 from ..persistence.loading import load
 from ..pipeline import Pipeline, start_of
 from ..trajectory import Trajectory
+from ..trajectory.bootstrap import Support
 from .console import Failure, Usage, as_json
 from .request import parse_root
 
@@ -257,6 +258,35 @@ def load_pipeline(path: str | Path) -> Pipeline:
 
 
 def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
+    """The trajectory with its support, from another root if one is given."""
+    path, support = from_root(made, result, text, at), recorded_support(result)
+    return path if support is None else path.with_support(support)
+
+
+def recorded_support(result: Result) -> Support | None:
+    """How often the branches were found again, as the tables say; models do not hold it."""
+    files, facts = result.run["files"], result.run.get("support")
+    tables = [result.folder / Path(files.get(n, "none")).name for n in ("branches", "support")]
+    if facts is None or not all(path.is_file() for path in tables):
+        return None
+    branches, milestones = map(read_samples, tables)
+    if "support" not in branches:
+        return None
+    pandas = import_pandas()
+    return Support(
+        branches_=branches,
+        milestones_=milestones,
+        pseudotime_=pandas.DataFrame(),  # is in no table
+        n_tips_=pandas.Series({int(n): count for n, count in facts["tips"].items()}),
+        method_="bootstrap",
+        n_resamples_=int(facts["resamples"]),
+        n_failed_=int(facts["failed"]),
+        messages_=(),
+        n_unconverged_=0,
+    )
+
+
+def from_root(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
     """The trajectory, from another root if one is given."""
     root = parse_root(text, at, result.annotations)
     if root is None:

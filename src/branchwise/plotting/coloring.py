@@ -1,5 +1,6 @@
 """From values to colours that colour-blind readers can tell apart."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +27,32 @@ MORE_COLORS = (
     "#C3A55A",
     "#872D3C",
 )
-MOST_CATEGORIES = len(PALETTE) + len(MORE_COLORS)
+CATEGORY_COLORS = (*PALETTE, *MORE_COLORS)
+MOST_CATEGORIES = len(CATEGORY_COLORS)
+# Branches have colours that no category has, so that no picture is read as the other. Found by a
+# search for the largest least distance, measured as above, from white, the greys below, the colours
+# of categories and one another. The first eight, which are neither very dark nor very strong, are
+# at least 16.9 from Okabe and Ito's, 12.7 from the other categories' and 17.2 from one another, and
+# the first four 33 from one another; dark ones come first, for lines. With another marker come
+# eight more: 12.4 from all of them.
+BRANCH_COLORS = (
+    "#690F78",
+    "#B41E00",
+    "#785AE1",
+    "#87E15A",
+    "#00E196",
+    "#965A3C",
+    "#784B78",
+    "#B4D2F0",
+    "#B41EA5",
+    "#78A569",
+    "#3C1E1E",
+    "#0F3CD2",
+    "#A587C3",
+    "#F0004B",
+    "#2D2D3C",
+    "#692DB4",
+)
 MISSING, OTHER = "#BDBDBD", "#737373"
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 
@@ -87,8 +113,8 @@ class Coloring:
         return table[self.values]
 
 
-def category_colors(n_categories: int) -> list[str]:
-    """Colours for so many categories; beyond 16, grey.
+def category_colors(n_categories: int, colors: Sequence[str] = CATEGORY_COLORS) -> list[str]:
+    """Colours for so many categories, or of ``BRANCH_COLORS`` for branches; beyond 16, grey.
 
     Examples
     --------
@@ -98,8 +124,8 @@ def category_colors(n_categories: int) -> list[str]:
     >>> len(category_colors(100))
     100
     """
-    colors = (*PALETTE, *MORE_COLORS)[:n_categories]
-    return [*colors, *[OTHER] * (n_categories - len(colors))]
+    own = colors[:n_categories]
+    return [*own, *[OTHER] * (n_categories - len(own))]
 
 
 def resolve_color(
@@ -109,6 +135,7 @@ def resolve_color(
     name: str | None = None,
     kind: str | None = None,
     palette: Any = None,
+    colors: Sequence[str] = CATEGORY_COLORS,
     cmap: Any = None,
     center: float | None = None,
     most_categories: int = MOST_CATEGORIES,
@@ -131,6 +158,8 @@ def resolve_color(
         Colours by category, or in the order of the categories. None: those of Okabe and Ito and,
         from the ninth category on, eight more with another marker; of more than 16 categories the
         15 largest have their own colours, and the others share one.
+    colors : sequence of 16 colours
+        What categories get without a palette: ``BRANCH_COLORS`` if they are branches.
     cmap : str, Colormap or None, default=None
         For numbers; None: "viridis", or a diverging one if there is a ``center``.
     center : float or None, default=None
@@ -168,7 +197,7 @@ def resolve_color(
         kind = "number" if declared is None and are_numbers(values) else "category"
     if kind == "number":
         return numbers(values, name, cmap, center, parameter)
-    return categories(values, declared, name, palette, most_categories)
+    return categories(values, declared, name, palette, colors, most_categories)
 
 
 def one_color(color: str | None, n_points: int, parameter: str) -> Coloring:
@@ -242,21 +271,23 @@ def named_map(cmap: Any) -> Any:
         ) from error
 
 
-def categories(values: Any, declared: Any, name: str, palette: Any, most: int) -> Coloring:
+def categories(
+    values: Any, declared: Any, name: str, palette: Any, colors: Sequence[str], most: int
+) -> Coloring:
     """Categories in order, each with a colour; the smallest of too many share one."""
     codes, labels = numbered(values, declared)
     if palette is not None:
-        colors = given_colors(palette, labels)
+        chosen = given_colors(palette, labels)
         markers = ("o",) * len(labels)
     else:
         too_many = len(labels) > most
         if too_many:
             codes, labels = largest(codes, labels, most - 1)
-        colors = category_colors(len(labels))
+        chosen = category_colors(len(labels), colors)
         if too_many:
-            colors[-1] = OTHER
+            chosen[-1] = OTHER
         markers = tuple("o" if k < len(PALETTE) else "^" for k in range(len(labels)))
-    rgba = np.array([to_rgba(color) for color in colors]).reshape(-1, 4)
+    rgba = np.array([to_rgba(color) for color in chosen]).reshape(-1, 4)
     return Coloring("category", codes, name, tuple(labels), rgba, markers)
 
 

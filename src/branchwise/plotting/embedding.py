@@ -15,7 +15,15 @@ from ..trajectory import Trajectory
 from .coloring import PALETTE, Coloring, resolve_color
 from .labels import add_label, place_labels
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
-from .scene import Scene, flat_scene, scene_of, scene_on_axes, scene_on_columns, values_of
+from .scene import (
+    Scene,
+    colors_for,
+    flat_scene,
+    scene_of,
+    scene_on_axes,
+    scene_on_columns,
+    values_of,
+)
 from .style import (
     DASHES,
     UNSURE_NOTE,
@@ -159,6 +167,7 @@ def plot_embedding(
         name=color_name,
         kind=kind,
         palette=palette,
+        colors=colors_for(embedding, color),
         cmap=cmap,
         center=center,
     )

@@ -17,7 +17,14 @@ from ..trajectory.checks import check_geometry, check_order, check_positions
 from ..trajectory.flat import flat_tree
 from ..trajectory.layout import branch_middles
 from ..trajectory.sentences import SURE
-from .coloring import MOST_CATEGORIES, PALETTE, Coloring, resolve_color
+from .coloring import (
+    BRANCH_COLORS,
+    CATEGORY_COLORS,
+    MOST_CATEGORIES,
+    PALETTE,
+    Coloring,
+    resolve_color,
+)
 
 # Beside more branches numbers would hide the picture.
 MOST_BRANCH_LABELS = 40
@@ -265,6 +272,22 @@ def values_of(result: Any, color: Any) -> Any:
     return color
 
 
+def colors_for(result: Any, color: Any) -> tuple[str, ...]:
+    """Colours for the categories in `values_of`: branches have others than what users name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.plotting.coloring import BRANCH_COLORS
+    >>> from branchwise.plotting.scene import colors_for
+    >>> from branchwise.trajectory import Trajectory
+    >>> colors_for(Trajectory([[0, 1]], np.eye(2)), "branch") == BRANCH_COLORS
+    True
+    """
+    is_branch = isinstance(result, Trajectory) and isinstance(color, str) and color == "branch"
+    return BRANCH_COLORS if is_branch else CATEGORY_COLORS
+
+
 def check_path(path: Any) -> None:
     """A trajectory, of which there are branches to draw."""
     if not isinstance(path, Trajectory):
@@ -299,8 +322,13 @@ def coloring_of(
     if color is None:
         # Where branches are too many for colours, their places tell them apart.
         color = "branch" if len(path.branch_table_) <= MOST_CATEGORIES else PALETTE[0]
-    values = values_of(path, color)
-    return resolve_color(values, len(path.names_), name=color_name, palette=palette)
+    return resolve_color(
+        values_of(path, color),
+        len(path.names_),
+        name=color_name,
+        palette=palette,
+        colors=colors_for(path, color),
+    )
 
 
 def branch_coloring(path: Trajectory, rows: Ints | None = None) -> Coloring:
@@ -320,7 +348,7 @@ def branch_coloring(path: Trajectory, rows: Ints | None = None) -> Coloring:
     >>> from branchwise.plotting.scene import branch_coloring
     >>> from branchwise.trajectory import Trajectory
     >>> branch_coloring(Trajectory([[0, 1]], np.eye(2))).colors.round(2)
-    array([[0.  , 0.45, 0.7 , 1.  ]])
+    array([[0.41, 0.06, 0.47, 1.  ]])
     """
     names, codes = path.branch_table_.index, path.view.branches.placed.edge
     if rows is not None and len(names) > MOST_CATEGORIES:
@@ -328,7 +356,7 @@ def branch_coloring(path: Trajectory, rows: Ints | None = None) -> Coloring:
         number[rows] = np.arange(len(rows))
         names, codes = names[rows], number[codes]
     values = import_pandas().Categorical.from_codes(codes, categories=names)
-    return resolve_color(values, len(codes), name="branch")
+    return resolve_color(values, len(codes), name="branch", colors=BRANCH_COLORS)
 
 
 def branch_colors(path: Trajectory, rows: Ints) -> Floats:
@@ -340,7 +368,7 @@ def branch_colors(path: Trajectory, rows: Ints) -> Floats:
     >>> from branchwise.plotting.scene import branch_colors
     >>> from branchwise.trajectory import Trajectory
     >>> branch_colors(Trajectory([[0, 1]], np.eye(2)), np.array([0])).round(2)
-    array([[0.  , 0.45, 0.7 , 1.  ]])
+    array([[0.41, 0.06, 0.47, 1.  ]])
     """
     coloring = branch_coloring(path, rows)
     row = {label: k for k, label in enumerate(coloring.labels)}

@@ -201,20 +201,21 @@ def emptiest_corner(points: Any) -> str:
     return min(corners, key=lambda corner: np.count_nonzero(corners[corner]))
 
 
-def color_bar(ax: Axes, norm: Any, cmap: Any, label: str, *, values: Any = None) -> Any:
-    """A thin colour bar beside the Axes; arrows at its ends stand for values beyond them."""
+def color_bar(ax: Any, norm: Any, cmap: Any, label: str, *, values: Any = None) -> Any:
+    """A thin colour bar beside one or several Axes; arrows at its ends stand for more beyond."""
+    first = np.ravel(ax)[0]
     beyond = np.zeros(2, dtype=bool)
     if values is not None and len(values):
         beyond = np.array([np.any(values < norm.vmin), np.any(values > norm.vmax)])
     extend = {(0, 0): "neither", (1, 0): "min", (0, 1): "max", (1, 1): "both"}
-    bar = ax.figure.colorbar(
+    bar = first.figure.colorbar(
         ScalarMappable(norm, cmap),
         ax=ax,
         label=label,
         fraction=0.05,
         aspect=35,
         shrink=0.7,
-        pad=0.12 if is_3d(ax) else 0.02,
+        pad=0.12 if is_3d(first) else 0.02,
         extend=extend[tuple(beyond.astype(int).tolist())],
     )
     bar.outline.set_visible(False)

@@ -145,12 +145,8 @@ def ranking(path: Trajectory, given: Features) -> tuple[Ints, str]:
         edge=found.placed.edge[rows], position=found.placed.position[rows]
     )
     values = given.values if len(rows) == given.values.shape[0] else given.values[rows]
-    tests = associated_features(
-        placed, found.start_time, values, sort=False, end_time=found.end_time
-    )
-    # Of many samples, the p-values of most features are too small for a number, and equal.
-    order = np.lexsort((-tests["r_squared"].to_numpy(), tests["p_value"].to_numpy()))
-    return order, "change most along the tree"
+    tests = associated_features(placed, found.start_time, values, end_time=found.end_time)
+    return tests["feature"].to_numpy(dtype=np.intp), "change most along the tree"
 
 
 def some_rows(n_samples: int) -> Ints:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # As scanpy has them.
 MOST_COLUMNS = 4
+# Genes that trends are drawn of when none are named.
+N_TRENDS = 4
 
 __all__ = [
     "adjacency",
@@ -207,7 +209,7 @@ def branches(
 @documented(CELLS)
 def trends(
     adata: "AnnData",
-    genes: Any,
+    genes: Any = None,
     *,
     key: str | None = None,
     layer: str | None = None,
@@ -216,12 +218,14 @@ def trends(
 ) -> Any:
     """Draw genes over pseudotime: a smooth curve for each branch, its band, and the cells.
 
-    Curves are interrupted where there are no cells.
+    Curves are interrupted where there are no cells. After `branchwise.tl.bootstrap` the legend has
+    the support of the branches, and curves of those with less than 80 % are dashed.
 
     Parameters
     ----------
     {adata}
-    genes : str or sequence of str
+    genes : str, sequence of str or None, default=None
+        None: the four that change most, by `branchwise.tl.test_association`.
     {key}
     {genes_from}
     **options
@@ -248,6 +252,11 @@ def trends(
     >>> matplotlib.pyplot.close(ax.figure)
     """
     key, path = trajectory_in(adata, key)
+    if genes is None:
+        genes = strongest_genes(adata, key, N_TRENDS)
+    support = support_of(adata, key)
+    if support is not None:
+        path = path.with_support(support)
     values, names = chosen_genes(adata, genes, layer, use_raw)
     features = names[0] if isinstance(genes, str) else names
     return plotting.plot_trends(path, values, names, features=features, **options)
@@ -258,13 +267,13 @@ def heatmap(
     adata: "AnnData",
     genes: Any = None,
     *,
-    to: str | None = None,
+    to: Any = None,
     n_genes: int = 30,
     key: str | None = None,
     layer: str | None = None,
     use_raw: bool = False,
     **options: Any,
-) -> Axes:
+) -> Any:
     """Draw genes along the way from the root to a tip, those with the earliest peak on top.
 
     Stretches without cells are blank.
@@ -273,11 +282,13 @@ def heatmap(
     ----------
     {adata}
     genes : sequence of str or None, default=None
-        None: the most significant ones of `branchwise.tl.test_association`.
-    to : str or None, default=None
-        A tip, another milestone or a branch; None: the first tip that is not the root.
+        None: those that change most by `branchwise.tl.test_association`, on the whole tree and not
+        only along this way.
+    to : str, sequence of str or None, default=None
+        A tip, another milestone or a branch, or several, side by side; None: the first tip that is
+        not the root.
     n_genes : int, default=30
-        How many of the most significant ones.
+        How many of those that change most.
     {key}
     {genes_from}
     **options
@@ -285,7 +296,8 @@ def heatmap(
 
     Returns
     -------
-    ax : matplotlib Axes
+    ax : matplotlib Axes, or array of Axes
+        An array if ``to`` is a sequence.
 
     Examples
     --------
@@ -305,13 +317,7 @@ def heatmap(
     """
     key, path = trajectory_in(adata, key)
     if genes is None:
-        table = entry_of(adata, key).get(UNS.association)
-        if table is None:
-            raise KeyError(
-                f"adata.uns[{key!r}] has no tests to choose genes by; call "
-                "branchwise.tl.test_association(adata) first, or pass genes=…."
-            )
-        genes = table.index[:n_genes].tolist()
+        genes = strongest_genes(adata, key, n_genes)
     values, names = chosen_genes(adata, genes, layer, use_raw)
     return plotting.plot_heatmap(path, values, names, to=to, **options)
 
@@ -566,6 +572,17 @@ def color_values(adata: "AnnData", color: Any, layer: str | None, use_raw: bool)
         )
     column, name = chosen_genes(adata, color, layer, use_raw)
     return import_pandas().Series(column[:, 0], index=adata.obs_names, name=name[0])
+
+
+def strongest_genes(adata: "AnnData", key: str, n_genes: int) -> list[str]:
+    """The genes with the strongest evidence of a change along the graph, the strongest first."""
+    table = entry_of(adata, key).get(UNS.association)
+    if table is None:
+        raise KeyError(
+            f"adata.uns[{key!r}] has no tests to choose genes by; call "
+            "branchwise.tl.test_association(adata) first, or pass genes=…."
+        )
+    return [str(name) for name in table.index[:n_genes]]
 
 
 def chosen_genes(

@@ -4,7 +4,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg, special, stats
 from threadpoolctl import threadpool_limits
 
 from .._compat import import_pandas
@@ -32,6 +32,8 @@ Columns: TypeAlias = dict[str, Any]
 METHODS = ("linear", "rank")
 # Knots below the few smooth functions that the tests fit.
 N_KNOTS = 100
+# Smaller p-values are near the end of the numbers that there are, and lose digits.
+LEAST_P = 1e-280
 
 
 class FTest(NamedTuple):
@@ -41,6 +43,7 @@ class FTest(NamedTuple):
     df_num: int
     df_den: int
     p_value: Floats
+    log_p: Floats  # its logarithm, which tells apart what is too small for a p-value
     explained: Floats  # part of the null model's residual squares
     fitted: Floats  # (n_samples, n_features): what the alternative adds to the null model
 
@@ -80,7 +83,9 @@ def associated_features(
         Whether the values themselves are fitted, or their ranks, which outliers and the
         skewness of counts do not move.
     sort : bool, default=True
-        Whether the rows come in the order of their p-values rather than that of the features.
+        Whether the rows come by the strength of the evidence, the strongest first, rather than in
+        the order of the features. Of p-values too small for a number, all 0 in the table, the
+        logarithms are compared.
     end_time
         As for `tree_trends`.
 
@@ -256,7 +261,8 @@ def branch_markers(
     method : {"linear", "rank"}, default="linear"
         Whether means of the values are compared, or of their ranks.
     sort : bool, default=True
-        Whether the rows of each branch come in the order of their p-values.
+        Whether the rows of each branch come by the strength of the evidence, as in
+        `associated_features`.
 
     Returns
     -------
@@ -410,12 +416,43 @@ def nested_test(null: Floats, alternative: Floats, Y: Floats) -> FTest:
     explained = np.sum(fitted**2, axis=0) / np.where(flat, 1.0, before)
     if df_num == 0 or df_den <= 0:
         nothing = np.full(n_features, np.nan)
-        return FTest(nothing, df_num, max(df_den, 0), np.ones(n_features), explained, fitted)
+        one, zero = np.ones(n_features), np.zeros(n_features)
+        return FTest(nothing, df_num, max(df_den, 0), one, zero, explained, fitted)
     after = np.where(flat, 1.0, np.sum(residual**2, axis=0))
     with np.errstate(divide="ignore"):  # a perfect fit
         statistic = np.sum(fitted**2, axis=0) / df_num / (after / df_den)
     p_value = stats.f.sf(statistic, df_num, df_den)
-    return FTest(statistic, df_num, df_den, p_value, explained, fitted)
+    log_p = log_p_value(statistic, df_num, df_den)
+    return FTest(statistic, df_num, df_den, p_value, log_p, explained, fitted)
+
+
+def log_p_value(statistic: Any, df_num: Any, df_den: Any) -> Floats:
+    """The logarithm of an F test's p-value, also where that is too small for a number.
+
+    With a = df_num/2, b = df_den/2 and y = b/(b + aF), the p-value is the regularised incomplete
+    beta function I_y(b, a) = yᵇ/(b B(a, b)) ∫ e⁻ᵘ (1 − y e^(−u/b))ᵃ⁻¹ du over u > 0. Far out, the
+    integrand is smooth beside e⁻ᵘ, and Gauss and Laguerre's sum has all its digits.
+
+    Examples
+    --------
+    >>> from branchwise.trajectory.association import log_p_value
+    >>> log_p_value([1.0, 1e3, 1e4], 4, 1000).round(1).tolist()  # beyond -745 p-values are 0
+    [-0.9, -798.7, -1850.6]
+    """
+    statistic, df_num, df_den = np.broadcast_arrays(
+        *(np.asarray(given, dtype=np.float64) for given in (statistic, df_num, df_den))
+    )
+    p_value = stats.f.sf(statistic, df_num, df_den)
+    far = p_value < LEAST_P
+    log_p = np.log(np.where(far, 1.0, p_value))
+    a, b = df_num[far] / 2, df_den[far] / 2
+    nodes, weights = special.roots_laguerre(32)
+    with np.errstate(divide="ignore"):  # a perfect fit
+        log_y = -np.log1p(a / b * statistic[far])
+        base = -np.expm1(log_y[:, None] - nodes / b[:, None])
+        log_p[far] = b * log_y - np.log(b) - special.betaln(a, b)
+        log_p[far] += np.log(base ** (a[:, None] - 1) @ weights)
+    return log_p
 
 
 def orthonormal(X: Floats, size: float | None = None) -> Floats:
@@ -487,6 +524,7 @@ def welch_tests(member: Floats, Y: Floats) -> list[Columns]:
         # No variance on either side: certain if the means differ.
         with np.errstate(divide="ignore", invalid="ignore"):
             t, p = stats.ttest_ind_from_stats(*sides[0], *sides[1], equal_var=False)
+            log_p = log_p_value(t**2, 1.0, welch_df(*sides))
         (mean, _, n), (mean_rest, _, n_rest) = sides
         found.append(
             {
@@ -495,11 +533,28 @@ def welch_tests(member: Floats, Y: Floats) -> list[Columns]:
                 "difference": mean - mean_rest,
                 "statistic": np.where(flat & np.isfinite(mean + mean_rest), 0.0, t),
                 "p_value": np.where(flat | np.isnan(p), 1.0, p),
+                "log_p": np.where(flat | np.isnan(p), 0.0, log_p),
                 "n_samples": n,
                 "n_rest": n_rest,
             }
         )
     return found
+
+
+def welch_df(one: Any, other: Any) -> Floats:
+    """Degrees of freedom of Welch's test of two (mean, standard deviation, number of samples).
+
+    Examples
+    --------
+    >>> from branchwise.trajectory.association import welch_df
+    >>> float(welch_df((0.0, 1.0, 5), (3.0, 1.0, 5)))
+    8.0
+    """
+    (_, s, n), (_, s_rest, n_rest) = one, other
+    squared, squared_rest = np.square(s) / n, np.square(s_rest) / n_rest
+    return np.asarray(
+        (squared + squared_rest) ** 2 / (squared**2 / (n - 1) + squared_rest**2 / (n_rest - 1))
+    )
 
 
 def correlations(t: Floats, Y: Floats) -> Floats:
@@ -541,7 +596,8 @@ def check_method(method: Any) -> None:
 
 def shared_columns(test: FTest) -> Columns:
     """The part of a table that all F tests share."""
-    return {name: getattr(test, name) for name in ("statistic", "df_num", "df_den", "p_value")}
+    shared = ("statistic", "df_num", "df_den", "p_value", "log_p")
+    return {name: getattr(test, name) for name in shared}
 
 
 def store(columns: Columns, where: Ints, n_features: int, found: Columns) -> None:
@@ -553,10 +609,17 @@ def store(columns: Columns, where: Ints, n_features: int, found: Columns) -> Non
 
 
 def result_table(names: list[Any], columns: Columns, sort: bool) -> Any:
-    """The table of a test, with false discovery rates behind the p-values."""
+    """The table of a test, with false discovery rates behind the p-values.
+
+    Sorted, the strongest evidence comes first: by p-values, which also hold where features have
+    different degrees of freedom, then by statistics, then as the features came.
+    """
+    log_p = columns.pop("log_p")
     table = import_pandas().DataFrame({"feature": names} | columns)
     q_values = stats.false_discovery_control(table["p_value"])
     table.insert(table.columns.get_loc("p_value") + 1, "q_value", q_values)
     if not sort:
         return table
-    return table.sort_values("p_value", kind="stable", ignore_index=True)
+    size = -np.abs(table["statistic"].to_numpy())
+    order = np.lexsort((np.where(np.isnan(size), np.inf, size), log_p))
+    return table.iloc[order].reset_index(drop=True)

@@ -1,5 +1,6 @@
 """One lineage, from the root to a tip: its branches, and features along it."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -128,34 +129,100 @@ def trends_along(
     >>> found.features, found.values.round(2).tolist()
     (['early', 'late'], [[0.83, 0.5, 0.17], [0.17, 0.5, 0.83]])
     """
+    (found,) = trends_along_all(
+        path,
+        values,
+        feature_names,
+        to=[to],
+        features=features,
+        n_bins=n_bins,
+        standardize=standardize,
+    )
+    return found
+
+
+def trends_along_all(
+    path: Trajectory,
+    values: Any,
+    feature_names: Any = None,
+    *,
+    to: Sequence[Any],
+    features: Any = None,
+    n_bins: int = 100,
+    standardize: bool = True,
+) -> list[LineageTrends]:
+    """The same along several lineages, to compare: one order, one mean and standard deviation.
+
+    Bins are as long in all of them, and `n_bins` are those of the longest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory import Trajectory
+    >>> from branchwise.trajectory.lineage import trends_along_all
+    >>> time = np.linspace(0, 3, 50)
+    >>> path = Trajectory([[0, 1], [1, 2]], [[0.0], [1.0], [3.0]], time[:, np.newaxis])
+    >>> found = trends_along_all(path.rooted(node=1), time[:, np.newaxis], to=["T1", "T2"])
+    >>> [part.values.shape for part in found]
+    [(1, 50), (1, 100)]
+    """
     check_count(n_bins, "n_bins")
     if n_bins < 2:
         raise ValueError(f"n_bins={n_bins} must be at least 2; 100 is usual.")
-    lineage = lineage_to(path, to)
+    lineages = [lineage_to(path, one) for one in to]
     check_order(values, path.names_, "values")
     numbers, names = check_features(values, feature_names, len(path.names_))
     columns = choose_features(names, features)
     chosen = [names[column] for column in columns]
+    longest = max(lineage.borders[-1] for lineage in lineages) or 1.0
+    parts = [
+        bins_along(lineage, max(2, round(n_bins * lineage.borders[-1] / longest)))
+        for lineage in lineages
+    ]
+    placed = path.view.branches.placed
+    edge = np.concatenate([part.edge for part in parts])
+    along = np.concatenate([part.along for part in parts])
+    bins = placed._replace(edge=edge, position=along)
+    (trends, _, _), _ = curves_at(placed, bins, numbers[:, columns])
+    scaled, is_flat = standardized(trends)
+    position = np.concatenate([part.position for part in parts])
+    peak = position[np.where(np.isnan(scaled), -np.inf, scaled).argmax(axis=1)]
+    order = np.lexsort((peak, is_flat))
+    shown = (scaled if standardize else trends)[order]
+    ends = np.cumsum([len(part.position) for part in parts])[:-1]
+    return [
+        LineageTrends(
+            lineage,
+            [chosen[k] for k in order],
+            part.position,
+            part.branch,
+            of_part,
+            is_flat[order],
+        )
+        for lineage, part, of_part in zip(
+            lineages, parts, np.split(shown, ends, axis=1), strict=True
+        )
+    ]
+
+
+class Bins(NamedTuple):
+    """The middles of bins of equal length along a lineage."""
+
+    position: Floats  # distance from the root
+    branch: Ints  # an index of lineage.branches
+    edge: Ints  # the same as a row of branch_table_
+    along: Floats  # the part of the branch that lies behind
+
+
+def bins_along(lineage: Lineage, n_bins: int) -> Bins:
+    """So many bins of equal length."""
     position = lineage.borders[-1] * (np.arange(n_bins) + 0.5) / n_bins
     branch = np.minimum(
         np.searchsorted(lineage.borders[1:], position, side="right"), len(lineage.branches) - 1
     )
     length = np.diff(lineage.borders)[branch]
     along = (position - lineage.borders[branch]) / np.where(length > 0, length, 1.0)
-    placed = path.view.branches.placed
-    bins = placed._replace(edge=lineage.branches[branch], position=np.clip(along, 0.0, 1.0))
-    (trends, _, _), _ = curves_at(placed, bins, numbers[:, columns])
-    scaled, is_flat = standardized(trends)
-    peak = np.where(np.isnan(scaled), -np.inf, scaled).argmax(axis=1)
-    order = np.lexsort((peak, is_flat))
-    return LineageTrends(
-        lineage,
-        [chosen[k] for k in order],
-        position,
-        branch,
-        (scaled if standardize else trends)[order],
-        is_flat[order],
-    )
+    return Bins(position, branch, lineage.branches[branch], np.clip(along, 0.0, 1.0))
 
 
 def standardized(trends: Floats) -> tuple[Floats, Bools]:

@@ -260,7 +260,7 @@ def _write(
 
 def order_results(trajectory: Trajectory, key: str, steps: list[Step]) -> Results:
     """Where the cells are, and what is known of milestones and branches."""
-    from ...plotting.coloring import category_colors
+    from ...plotting.coloring import BRANCH_COLORS, category_colors
 
     rooted = [given for call, given in steps if call == "rooted"]
     end = trajectory.view.end if rooted and "end" in rooted[0] else None
@@ -269,7 +269,7 @@ def order_results(trajectory: Trajectory, key: str, steps: list[Step]) -> Result
         UNS.milestones: trajectory.milestones_,
         UNS.branches: trajectory.branch_table_,
     }
-    colors = category_colors(len(trajectory.branch_table_))
+    colors = category_colors(len(trajectory.branch_table_), BRANCH_COLORS)
     return Results(
         obs=order_columns(trajectory, key, has_root=bool(rooted), has_end=end is not None),
         uns={key: entry, keys_of(key).branch_colors: colors},

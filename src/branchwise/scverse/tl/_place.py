@@ -97,10 +97,10 @@ def place(
         has_root=keys.pseudotime in reference.obs,
         has_end=keys.progress in reference.obs,
     )
-    from ...plotting.coloring import category_colors
+    from ...plotting.coloring import BRANCH_COLORS, category_colors
 
     tables = {UNS.milestones: trajectory.milestones_, UNS.branches: trajectory.branch_table_}
-    colors = {keys.branch_colors: category_colors(len(trajectory.branch_table_))}
+    colors = {keys.branch_colors: category_colors(len(trajectory.branch_table_), BRANCH_COLORS)}
     results = Results(
         obs=columns,
         obsm={keys.embedding: embedding, keys.projection: projection},
