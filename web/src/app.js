@@ -1,6 +1,7 @@
 // What is shown: the root, the colour, the selection, the theme; and who wants to know of changes.
 
 import { placeSamples, rootedTree } from "./model/branches.js";
+import { branchSure } from "./model/evidence.js";
 import { tieRanks } from "./model/graph.js";
 import { treeLayout } from "./model/layout.js";
 import { placeSample } from "./model/place.js";
@@ -110,6 +111,14 @@ export class App {
 
   get isStartRoot() {
     return String(this.wanted) === String([...this.graph.wanted]);
+  }
+
+  /**
+   * How sure a branch of the tree as it is rooted now is.
+   * @returns {import("./model/evidence.js").Sure}
+   */
+  branchSure(k) {
+    return branchSure(this.state.evidence, this.tree, this.graph.lengths, k);
   }
 
   /** Names of the milestones that time starts at. */
