@@ -139,7 +139,7 @@ export function branchPanel(app) {
           "feature",
           "mean here",
           ...(binned ? [] : ["median here"]),
-          "mean elsewhere",
+          "mean, others",
           ["effect d", "effect d"],
         ]),
         h(
@@ -174,7 +174,7 @@ export function branchPanel(app) {
       h(
         "p",
         { class: "hint" },
-        "Elsewhere: all other branches. Effect d: difference of the means, in standard deviations.",
+        "Here: this branch; others: all other branches. Effect d: difference of the means, in standard deviations.",
       ),
     );
   }

@@ -21,12 +21,11 @@ export function comparison(app, groups, showsAll, toggle) {
   const found = app.compareFeatures(groups);
   const shown = showsAll ? found : found.slice(0, MOST_FEATURES);
   const head = tableHead(app, [
-    "feature",
     ...groups.names.map((name) => `mean, ${name}`),
     ["difference", "difference"],
     ["effect d", "effect d"],
     ["p", "p-value"],
-    ["adj. p", "adjusted p-value"],
+    ["adjusted p", "adjusted p-value"],
   ]);
   return h(
     "section",
@@ -36,11 +35,7 @@ export function comparison(app, groups, showsAll, toggle) {
       "table",
       { class: "numbers tight compared" },
       head,
-      h(
-        "tbody",
-        {},
-        shown.map((row) => featureRow(app, row)),
-      ),
+      shown.map((row) => featureRows(app, row)),
     ),
     found.length > MOST_FEATURES
       ? h(
@@ -55,7 +50,8 @@ export function comparison(app, groups, showsAll, toggle) {
   );
 }
 
-function featureRow(app, row) {
+/** A feature: its name, and its numbers below, where there is room for them. */
+function featureRows(app, row) {
   const name = h(
     "button",
     {
@@ -68,13 +64,17 @@ function featureRow(app, row) {
     clipped(row.column.name, 40),
   );
   return h(
-    "tr",
-    { title: `known values: ${number(row.nA)} and ${number(row.nB)}` },
-    h("th", { scope: "row" }, name),
-    [row.meanA, row.meanB, row.difference].map((value) => h("td", {}, number(value, 3))),
-    h("td", {}, number(row.effect, 2)),
-    h("td", {}, pText(row.p)),
-    h("td", {}, pText(row.adjusted)),
+    "tbody",
+    {},
+    h("tr", {}, h("th", { scope: "rowgroup", colspan: "6" }, name)),
+    h(
+      "tr",
+      { title: `known values: ${number(row.nA)} and ${number(row.nB)}` },
+      [row.meanA, row.meanB, row.difference].map((value) => h("td", {}, short(value))),
+      h("td", {}, number(row.effect, 2)),
+      h("td", {}, pText(row.p)),
+      h("td", {}, pText(row.adjusted)),
+    ),
   );
 }
 
@@ -90,6 +90,12 @@ function meaning(app, found) {
     "The groups were chosen by looking at the same data, so p-values rank the features and prove nothing." +
     ` No p: fewer than two values in a group, or no spread in either.${bins}`
   );
+}
+
+/** A number that fits into a narrow column. */
+function short(value) {
+  const isSmall = value !== 0 && Math.abs(value) < 0.001;
+  return isSmall ? value.toExponential(1).replaceAll("-", "−") : number(value, 3);
 }
 
 /** A p-value as a table has it. */
