@@ -67,7 +67,7 @@ def test_text_from_the_data_stays_text_everywhere(open_page, hostile):
     for tab in ("Branches", "Feature", "New sample", "Selection"):
         page.get_by_role("tab", name=tab).click()
     page.get_by_role("tab", name="Branches").click()
-    page.locator("#panel-branches button").first.click()
+    page.locator("#panel-branches tbody button").first.click()
     page.get_by_role("tab", name="Feature").click()
     options = page.locator("#panel-feature option").all_text_contents()
     assert {text.strip() for text in options} == {clipped(name) for name in HOSTILE}

@@ -154,7 +154,7 @@ def test_the_root_can_be_chosen_by_keyboard(open_page, report):
 
 def test_the_focus_stays_with_what_was_chosen(open_page, report):
     opened = open_page(report)
-    for place in (".legend button", "#panel-branches table button"):
+    for place in (".legend button", "#panel-branches tbody button"):
         button = opened.page.locator(place).first
         button.focus()
         opened.page.keyboard.press("Enter")

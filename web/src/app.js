@@ -1,15 +1,19 @@
 // What is shown: the root, the colour, the selection, the theme; and who wants to know of changes.
 
 import { placeSamples, rootedTree } from "./model/branches.js";
+import { branchSure } from "./model/evidence.js";
 import { tieRanks } from "./model/graph.js";
 import { treeLayout } from "./model/layout.js";
 import { placeSample } from "./model/place.js";
 import { readSamples } from "./model/newSamples.js";
 import { colorize } from "./view/colors.js";
-import { counted, number } from "./view/format.js";
-import { radiiOf, shuffled, tableColumns } from "./data.js";
+import { counted, grouped, number } from "./view/format.js";
+import { percentileOf } from "./model/stats.js";
+import { compareFeatures, radiiOf, shuffled, tableColumns } from "./data.js";
 
 const MOST_FOUND = 20;
+// A new sample farther from the tree than this percentage of the fit's is told to be far.
+const FAR = 99;
 
 export class App {
   constructor(state) {
@@ -25,6 +29,7 @@ export class App {
     this.selection = null; // mask of rows, or null: none is singled out
     this.selectionName = ""; // in words
     this.selectionKey = ""; // what was chosen: "lasso", or a column's key and the code of a label
+    this.kept = { A: null, B: null }; // selections to compare: {mask, name, size}
     this.added = []; // new samples
     this.listeners = new Map();
     this.startTree = rootedTree(this.graph, this.graph.wanted);
@@ -99,17 +104,26 @@ export class App {
   }
 
   moveRoots(wanted) {
+    // Rows stay what they are; but branches may have other names and numbers then.
+    this.selectionName = this.lastingName;
+    if (this.selectionKey.startsWith("branch/")) this.selectionKey = "";
     this.settle(wanted);
-    this.selection = null;
-    this.selectionName = "";
-    this.selectionKey = "";
     this.recolor();
     this.emit("root");
-    this.say(`Root at ${this.rootName}; ${counted(this.tree.branches.length, "branch")}.`);
+    const kept = this.selection ? " The selection is kept." : "";
+    this.say(`Root at ${this.rootName}; ${counted(this.tree.branches.length, "branch")}.${kept}`);
   }
 
   get isStartRoot() {
     return String(this.wanted) === String([...this.graph.wanted]);
+  }
+
+  /**
+   * How sure a branch of the tree as it is rooted now is.
+   * @returns {import("./model/evidence.js").Sure}
+   */
+  branchSure(k) {
+    return branchSure(this.state.evidence, this.tree, this.graph.lengths, k);
   }
 
   /** Names of the milestones that time starts at. */
@@ -258,6 +272,56 @@ export class App {
     return this.selectedRows.reduce((sum, i) => sum + this.weightOf(i), 0);
   }
 
+  /** The selection in words that stay true when the root moves. */
+  get lastingName() {
+    const isBranch = this.selectionKey.startsWith("branch/");
+    return isBranch ? `${this.selectionName} (root ${this.rootName})` : this.selectionName;
+  }
+
+  // Two selections
+
+  /** Keep the selection as "A" or "B", to compare them. */
+  keep(letter) {
+    if (!this.selection) return;
+    const [mask, size] = [this.selection.slice(), this.selectedSize];
+    this.kept = { ...this.kept, [letter]: { mask, size, name: this.lastingName } };
+    this.emit("kept");
+    this.say(`${counted(size, "sample")} kept as ${letter}.`);
+  }
+
+  forgetKept() {
+    this.kept = { A: null, B: null };
+    this.emit("kept");
+    this.say("A and B are forgotten.");
+  }
+
+  /**
+   * What is compared: A with B, A with all others, or the selection with all others; null: nothing.
+   * Rows in both A and B are in neither side.
+   */
+  get groups() {
+    const { A, B } = this.kept;
+    const first = A?.mask ?? this.selection;
+    if (!first) return null;
+    const second = A && B ? B.mask : null;
+    const side = new Uint8Array(this.nRows);
+    const sizes = [0, 0, 0];
+    let nBoth = 0;
+    for (let i = 0; i < this.nRows; i += 1) {
+      const isIn = [first[i], second ? second[i] : !first[i]];
+      if (isIn[0] && isIn[1]) nBoth += this.weightOf(i);
+      else side[i] = isIn[0] ? 1 : isIn[1] ? 2 : 0;
+      sizes[side[i]] += this.weightOf(i);
+    }
+    const names = [A ? "A" : "selection", second ? "B" : "others"];
+    return { side, nBoth, names, sizes: sizes.slice(1) };
+  }
+
+  /** Every feature in both groups, those that differ most first. */
+  compareFeatures({ side }) {
+    return compareFeatures(this.features, side, this.weights);
+  }
+
   // New samples
 
   /**
@@ -277,9 +341,12 @@ export class App {
       // Rows without a name are counted on, so that no two have the same.
       if (sample.id === `new ${k + 1}`) sample.id = `new ${this.added.length + k + 1}`;
     });
+    const nBefore = this.added.length;
     this.added = [...this.added, ...found];
     this.emit("added");
-    this.say(`${counted(found.length, "sample")} placed.`);
+    const nFar = this.placesOfAdded().filter((sample, k) => k >= nBefore && sample.isFar).length;
+    const far = nFar ? ` ${grouped(nFar)} of them far from the tree.` : "";
+    this.say(`${counted(found.length, "sample")} placed.${far}`);
     return given;
   }
 
@@ -297,6 +364,9 @@ export class App {
   }
 
   placeAdded() {
+    const distances = this.state.model?.distances ?? [0];
+    // Where every sample of the fit is a node, all are on the tree, and there is nothing to compare.
+    const isComparable = distances.at(-1) > 0;
     const edge = Int32Array.from(this.added, (sample) => sample.edge);
     const position = Float64Array.from(this.added, (sample) => sample.position);
     const { branch, branchPosition, pseudotime } = placeSamples(
@@ -305,8 +375,13 @@ export class App {
       edge,
       position,
     );
+    const partNearer = this.added.map((sample) =>
+      isComparable ? percentileOf(sample.distance, distances) : null,
+    );
     return this.added.map((sample, k) => ({
       ...sample,
+      partNearer: partNearer[k], // of the samples of the fit, in percent; null: not comparable
+      isFar: partNearer[k] > FAR,
       source: this.graph.edges[2 * sample.edge],
       target: this.graph.edges[2 * sample.edge + 1],
       branch: branch[k],

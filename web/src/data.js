@@ -1,5 +1,7 @@
 // What the page holds, in the form that the views and panels ask for.
 
+import { adjusted, compareGroups } from "./model/stats.js";
+
 const MISSING = { Uint8Array: 255, Uint16Array: 65535 };
 
 /**
@@ -70,6 +72,26 @@ export function categoryCounts(column, inside, weights) {
 /** How many samples the value of a column stands for in each row; null: one each. */
 export function weightsOf(column, weights) {
   return column.known ?? weights;
+}
+
+/**
+ * Every feature in two groups of rows, those that differ most first; exact also for bins.
+ *
+ * @param {object[]} features columns
+ * @param {Uint8Array} side of each row: 1 in A, 2 in B
+ * @param {ArrayLike<number> | null} weights
+ */
+export function compareFeatures(features, side, weights) {
+  const found = features.map((column) => ({
+    column,
+    ...compareGroups(column.values, side, {
+      weights: weightsOf(column, weights),
+      squares: column.squares ?? null,
+    }),
+  }));
+  const q = adjusted(found.map((row) => row.p));
+  const size = ({ effect }) => (Number.isNaN(effect) ? -1 : Math.abs(effect));
+  return found.map((row, k) => ({ ...row, adjusted: q[k] })).sort((a, b) => size(b) - size(a) || 0);
 }
 
 /** An order in which no row is hidden because of its place in the table: the same every time. */

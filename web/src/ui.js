@@ -3,6 +3,7 @@
 import { branchPanel } from "./panels/branches.js";
 import { detailsDrawer } from "./panels/details.js";
 import { featurePanel } from "./panels/features.js";
+import { glossaryDrawer } from "./panels/glossary.js";
 import { legend } from "./panels/legend.js";
 import { placingPanel } from "./panels/placing.js";
 import { searchBox } from "./panels/search.js";
@@ -49,6 +50,7 @@ export function buildPage(app, root) {
   const live = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   app.on("words", () => fill(live, app.words));
   const drawer = detailsDrawer(app);
+  glossaryDrawer(app);
   const panels = sidebar(app);
   fill(
     root,
@@ -115,6 +117,7 @@ function header(app) {
     searchBox(app),
     exportMenu(app),
     h("button", { type: "button", onclick: () => app.openDetails() }, "Run details"),
+    h("button", { type: "button", onclick: () => app.openGlossary() }, "Glossary"),
     theme,
   );
 }
@@ -326,7 +329,10 @@ function plotOptions(app, tip, label, stretch) {
     onSample: (i, isAdded) => {
       app.select([i], app.label(i), { key: `row/${i}`, isAdded });
     },
-    onLasso: (rows, isAdded) => app.select(rows, "lasso", { key: "lasso", isAdded }),
+    onLasso: (rows, isAdded) => {
+      app.select(rows, "lasso", { key: "lasso", isAdded });
+      if (app.selection) app.openTab("selection");
+    },
     onClear: () => app.clearSelection(),
   };
 }
@@ -534,6 +540,7 @@ function sidebar(app) {
       buttons[k].tabIndex = on ? 0 : -1;
       bodies[k].hidden = !on;
     });
+    app.emit("tab");
   }
 
   open("branches");

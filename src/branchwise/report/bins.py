@@ -54,6 +54,21 @@ class Bins(NamedTuple):
         number = np.bincount(of, minlength=n_bins)
         return np.divide(total, number, out=np.full(n_bins, np.nan), where=number > 0)
 
+    def squares(self, values: Floats) -> Floats:
+        """Σ(x − mean)² over the known values of each bin: with the means, the samples' variance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from branchwise.report.bins import Bins
+        >>> Bins(np.array([0, 0, 1]), np.array([2, 1]), 1.0).squares(np.array([1.0, 4.0, np.nan]))
+        array([4.5, 0. ])
+        """
+        known = ~np.isnan(values)
+        of = self.of[known]
+        apart = values[known] - self.mean(values)[of]
+        return np.bincount(of, weights=apart**2, minlength=len(self.sizes))
+
     def counts(self, codes: Ints, n_labels: int) -> Ints:
         """How many samples of each bin have each category.
 
@@ -160,6 +175,9 @@ def binned_column(column: Column, bins: Bins) -> dict[str, Any]:
     if column.labels is None:
         values = single(bins.mean(column.values))
         state |= {"kind": "number", "unit": column.unit, "values": values}
+        if column.group == "feature":
+            # Groups of samples are compared by features; without these there would be no p-value.
+            state["squares"] = single(bins.squares(column.values))
         known = ~np.isnan(column.values)
         if not known.all():
             count = np.bincount(bins.of[known], minlength=len(bins.sizes))

@@ -24,7 +24,7 @@ from .columns import (
 )
 from .embedded_model import model_state
 from .encoding import double, indices, single
-from .facts import known_facts, shareable
+from .facts import evidence_state, known_facts, shareable
 from .features import Features, features_in_page, given_features
 from .views import views_of, views_state
 
@@ -74,6 +74,7 @@ def report_state(
     """
     path, preparation, known_features, is_rooted = parts_of(result, preparation)
     n_samples, d = path.view.points.shape
+    evidence = evidence_state(path)
     about = None if annotations is None else as_frame(annotations)
     if names is None and np.array_equal(path.names_, np.arange(n_samples)):
         names = row_names(about, n_samples)
@@ -121,6 +122,7 @@ def report_state(
             for column in columns
         ],
         "trends": trends,
+        "evidence": evidence,
         "model": placing,
         "facts": shareable(known),
         "objective_history": double(getattr(model, "objective_history_", np.empty(0))),

@@ -14,6 +14,10 @@ from .._messages import listed
 from ..graph import adjacency, count_branches
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
+from ..trajectory.evidence import LEVEL, can_be_tested, segment_of_edge, segment_p
+from ..trajectory.occupancy import empty_stretches, occupied_parts
+from ..trajectory.sentences import SURE
+from .encoding import double, indices
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -31,6 +35,9 @@ WHOLE = {
     "root",
     "versions",
 }
+
+# Of graphs with more nodes nothing is said of other shapes: to compare takes too long.
+MOST_NODES = 2000
 
 # Parameters that say how a fit was watched, not what was fitted.
 NOT_FACTS = {"callback", "verbose", "n_jobs", "checkpoint"}
@@ -116,6 +123,57 @@ def graph_facts(path: Trajectory) -> dict[str, Any]:
         "branches": branches,
         "occupied": path.occupied_,
     }
+
+
+def evidence_state(path: Trajectory) -> dict[str, Any]:
+    """How sure branches are, for whatever root: of the stretches between tips and forks.
+
+    Resamples are told of the branches of the root that there was then, which may lie within a
+    stretch; a page with another root says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.report.facts import evidence_state
+    >>> from branchwise.trajectory import Trajectory
+    >>> evidence_state(Trajectory([[0, 1]], np.array([[0.0], [4.0]])))["found"][0]
+    '1 branch, 2 tips and no fork.'
+    """
+    view = path.view
+    is_tested = can_be_tested(view)
+    segment, p = segment_of_edge(view), segment_p(view)
+    piece, support = support_of_pieces(path, segment)
+    placed = path.placement_
+    can_compare = is_tested and len(path.names_) > 1 and len(view.base.nodes) <= MOST_NODES
+    return {
+        "is_tested": is_tested,
+        "level": LEVEL,
+        "sure": SURE,
+        "segment": indices(segment),
+        "p": double(p),
+        "piece": indices(piece),
+        "support": None if support is None else double(support),
+        "n_resamples": None if path.support_ is None else path.support_.n_resamples_,
+        "occupied": double(occupied_parts(empty_stretches(placed), placed)),
+        "found": path.describe().splitlines() if can_compare else [],
+    }
+
+
+def support_of_pieces(path: Trajectory, segment: Any) -> tuple[Any, Any]:
+    """The piece of the graph that each edge is part of, and how often each was found again.
+
+    A piece is a branch of the root at the time of the resamples, where that is the root now;
+    otherwise a stretch between tips and forks.
+    """
+    if path.support_ is None:
+        return segment, None
+    branches, shares = path.view.branches, path.branch_table_["support"].to_numpy(dtype=float)
+    of_edge = branches.found.of_edge
+    if path.support_.branches_.index.tolist() == branches.names.tolist():
+        return of_edge, shares
+    of_segment = np.full(int(segment.max()) + 1, np.nan)
+    of_segment[segment] = shares[of_edge]
+    return segment, of_segment
 
 
 def shareable(value: Any) -> Any:

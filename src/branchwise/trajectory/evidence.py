@@ -303,8 +303,13 @@ def branch_p(view: View) -> Floats:
 
 def segment_of_branch(view: View) -> Ints:
     """The segment of the graph without roots that each branch is a part of."""
+    first = np.unique(view.branches.found.of_edge, return_index=True)[1]
+    return segment_of_edge(view)[first]
+
+
+def segment_of_edge(view: View) -> Ints:
+    """The same for each edge of the graph with its roots."""
     of_edge = list(range(len(view.base.edges)))
     for edge, _ in view.inserted:
         of_edge.append(of_edge[edge])
-    first = np.unique(view.branches.found.of_edge, return_index=True)[1]
-    return view.base_segments.of_edge[np.array(of_edge)[first]]
+    return view.base_segments.of_edge[np.array(of_edge)]

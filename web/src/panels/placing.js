@@ -1,12 +1,13 @@
 // A new sample: paste or drop a table, see where it falls.
 
 import { toCsv } from "../model/csv.js";
-import { percentileOf } from "../model/stats.js";
 import { download, fill, h, uniqueId } from "../view/dom.js";
 import { counted, fileName, number } from "../view/format.js";
 
 const MOST_BYTES = 50e6;
 const MOST_ROWS = 200;
+const FAR_WORDS =
+  "Far from the tree, farther than nearly all samples of the fit: its branch and pseudotime may mean little.";
 
 export function placingPanel(app) {
   const { model } = app.state;
@@ -154,11 +155,10 @@ export function placingPanel(app) {
 
 /** What is said of one new sample. */
 function card(app, row) {
-  const { distances } = app.state.model;
-  const part = percentileOf(row.distance, distances);
-  // Where every sample of the fit is a node, all are on the tree, and there is nothing to compare.
-  const isComparable = distances.at(-1) > 0;
-  const far = isComparable ? `, farther than ${Math.round(part)} % of the samples of the fit` : "";
+  const far =
+    row.partNearer === null
+      ? ""
+      : `, farther than ${Math.round(row.partNearer)} % of the samples of the fit`;
   const facts = [
     ["branch", `${row.branchName}, at ${number(100 * row.branchPosition, 3)} % of it`],
     ["pseudotime", number(row.pseudotime, 6)],
@@ -170,24 +170,18 @@ function card(app, row) {
   ];
   return h(
     "section",
-    { class: "card" },
+    { class: "card", "aria-label": row.id },
     h("h3", {}, row.id),
+    row.isFar ? h("p", { class: "warning" }, `⚠ ${FAR_WORDS}`) : null,
     h(
       "dl",
       {},
       facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
     ),
-    isComparable && part > 99
-      ? h(
-          "p",
-          { class: "hint" },
-          "It lies farther from the tree than nearly all samples of the fit: its place may mean little.",
-        )
-      : null,
   );
 }
 
-/** The columns of `branchwise transform`, but for the embedding. */
+/** The columns of `branchwise transform`, but for the embedding; and what to be careful with. */
 function placedCsv(app) {
   const rows = app.placesOfAdded();
   const names = [
@@ -202,6 +196,7 @@ function placedCsv(app) {
     "branch_position",
     "pseudotime",
     "pseudotime_scaled",
+    "warning",
   ];
   const { latest } = app;
   return toCsv(
@@ -218,6 +213,7 @@ function placedCsv(app) {
       row.branchPosition,
       row.pseudotime,
       latest > 0 ? row.pseudotime / latest : row.pseudotime,
+      row.isFar ? FAR_WORDS : "",
     ]),
   );
 }

@@ -1,104 +1,228 @@
-// What is selected: how many, of which branches and categories, and as a file.
+// What is selected: how many, what they are made of, how they differ from others; and as a file.
 
 import { toCsv } from "../model/csv.js";
 import { download, field, fill, h, select } from "../view/dom.js";
 import { clipped, counted, fileName, number, percent, shortest } from "../view/format.js";
-import { compositionTable } from "./branches.js";
+import { colorCategory, compositionTable } from "./branches.js";
+import { comparison, saveFeatures } from "./comparison.js";
 
 const MOST_ROWS = 50;
 
 export function selectionPanel(app) {
-  const body = h("div", {});
-  let columnKey = "branch";
+  const element = h("div", { class: "panel" });
+  const categories = () => app.columns.filter((column) => column.kind === "category");
+  let columnKey = colorCategory(app, categories()) ?? "branch";
+  let showsAll = false;
+  let isStale = true;
 
+  /** To compare all features takes a moment: not while nobody sees it. */
   function draw() {
-    if (!app.selection) {
-      fill(
-        body,
-        h(
-          "p",
-          { class: "hint" },
-          "Nothing is selected. Draw around samples with the lasso (or with Shift held), click a sample, a branch or an entry of the legend.",
-        ),
-        h(
-          "button",
-          { type: "button", onclick: () => exportCsv(app) },
-          app.weights ? "All bins as CSV" : "All samples as CSV",
-        ),
-      );
-      return;
-    }
-    const rows = app.selectedRows;
-    const size = app.selectedSize;
-    const categories = app.columns.filter((column) => column.kind === "category");
-    const options = categories.map((c) => ({ value: c.key, text: clipped(c.name) }));
+    isStale = element.closest("[hidden]") !== null;
+    if (isStale) return;
+    const groups = app.groups;
+    fill(
+      element,
+      head(app),
+      groups ? keeping(app) : null,
+      groups ? comparedSection(groups) : null,
+      app.selectedRows.length > 1 ? idList(app) : null,
+    );
+  }
+
+  function comparedSection(groups) {
+    // Of a single sample there is nothing to compare: it has its values.
+    if (!app.kept.A && app.selectedRows.length === 1) return values(app, app.selectedRows[0]);
+    const options = categories().map((c) => ({ value: c.key, text: clipped(c.name) }));
     const choose = (key) => {
       columnKey = key;
       draw();
     };
-    const control = select([{ options }], columnKey, choose, "composition");
-    const bins = app.weights ? ` in ${counted(rows.length, "bin")}` : "";
-    const name = app.selectionName ? `${app.selectionName}: ` : "";
-    fill(
-      body,
-      h(
-        "p",
-        {},
-        `${clipped(name, 60)}${counted(size, "sample")}${bins} (${percent(size / app.state.n_samples)} of all).`,
-      ),
+    const inGroup = (which) => groups.side.map((side) => (side === which ? 1 : 0));
+    const sides = groups.names.map((name, k) => ({ name, inside: inGroup(k + 1) }));
+    return h(
+      "section",
+      { "aria-label": "Comparison" },
+      h("h3", {}, title(app, groups)),
+      groups.nBoth
+        ? h(
+            "p",
+            { class: "warning" },
+            `${counted(groups.nBoth, "sample")} in both A and B ${groups.nBoth === 1 ? "is" : "are"} left out of the comparison.`,
+          )
+        : null,
       h(
         "div",
         { class: "row" },
-        h(
-          "button",
-          { type: "button", class: "primary", onclick: () => exportCsv(app) },
-          "Selection as CSV",
-        ),
-        h("button", { type: "button", onclick: () => app.clearSelection() }, "Clear"),
+        app.kept.A
+          ? h(
+              "button",
+              { type: "button", onclick: () => exportGroups(app, groups) },
+              "Compared samples as CSV",
+            )
+          : null,
+        app.features.length
+          ? h(
+              "button",
+              { type: "button", onclick: () => saveFeatures(app, groups) },
+              "Feature table as CSV",
+            )
+          : null,
       ),
-      rows.length === 1
-        ? values(app, rows[0])
-        : [
-            field("Composition by", control),
-            compositionTable(app, app.column(columnKey), app.selection),
-          ],
-      rows.length === 1 ? null : h("h4", {}, app.weights ? "Bins" : "Samples"),
-      rows.length === 1
-        ? null
-        : h(
-            "ul",
-            { class: "ids" },
-            rows.slice(0, MOST_ROWS).map((i) =>
-              h(
-                "li",
-                {},
-                h(
-                  "button",
-                  {
-                    type: "button",
-                    class: "link",
-                    "data-key": `row ${i}`,
-                    onclick: () => app.lookAt(i),
-                  },
-                  clipped(app.label(i), 40),
-                ),
-                ` ${app.tree.branches[app.placed.branch[i]].name}`,
-              ),
-            ),
-          ),
-      rows.length > MOST_ROWS
-        ? h(
-            "p",
-            { class: "hint" },
-            `The first ${MOST_ROWS} of ${counted(rows.length, app.weights ? "bin" : "sample")}; the file has all.`,
-          )
-        : null,
+      field("Composition by", select([{ options }], columnKey, choose, "composition")),
+      compositionTable(app, app.column(columnKey), sides),
+      comparison(app, groups, showsAll, () => {
+        showsAll = !showsAll;
+        draw();
+      }),
     );
   }
 
-  app.on("root selection", draw);
+  app.on("root selection kept", draw);
+  app.on("color", () => {
+    const key = colorCategory(app, categories());
+    if (key === null || key === columnKey) return;
+    columnKey = key;
+    draw();
+  });
+  app.on("tab", () => {
+    if (isStale) draw();
+  });
   draw();
-  return h("div", { class: "panel" }, body);
+  return element;
+}
+
+/** How many are selected, and what can be done with them. */
+function head(app) {
+  const rows = app.selectedRows;
+  const save = (words, isPrimary) =>
+    h(
+      "button",
+      { type: "button", class: isPrimary ? "primary" : null, onclick: () => exportCsv(app) },
+      words,
+    );
+  if (!rows.length) {
+    return h(
+      "div",
+      {},
+      h(
+        "p",
+        { class: "hint" },
+        "Nothing is selected. Draw around samples with the lasso (or with Shift held), click a sample, a branch or an entry of the legend.",
+      ),
+      save(app.weights ? "All bins as CSV" : "All samples as CSV"),
+    );
+  }
+  const size = app.selectedSize;
+  const bins = app.weights ? ` in ${counted(rows.length, "bin")}` : "";
+  const name = app.selectionName ? `${app.selectionName}: ` : "";
+  return h(
+    "div",
+    {},
+    h(
+      "p",
+      {},
+      `${clipped(name, 60)}${counted(size, "sample")}${bins} (${percent(size / app.state.n_samples)} of all).`,
+    ),
+    h(
+      "div",
+      { class: "row" },
+      save("Selection as CSV", true),
+      h("button", { type: "button", onclick: () => app.clearSelection() }, "Clear"),
+    ),
+  );
+}
+
+/** Selections that are kept to be compared. */
+function keeping(app) {
+  const { A, B } = app.kept;
+  const keep = (letter) =>
+    h(
+      "button",
+      {
+        type: "button",
+        "data-key": `keep ${letter}`,
+        disabled: !app.selection || (letter === "B" && !A),
+        onclick: () => app.keep(letter),
+      },
+      `Keep as ${letter}`,
+    );
+  const rowsOf = ({ mask }) => [...mask.keys()].filter((i) => mask[i]);
+  const again = (letter, group) =>
+    h(
+      "li",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          "data-key": `select ${letter}`,
+          title: `Select ${letter} again`,
+          onclick: () => app.select(rowsOf(group), group.name),
+        },
+        `${letter}: ${clipped(group.name || "selection", 40)}, ${counted(group.size, "sample")}`,
+      ),
+    );
+  return h(
+    "section",
+    { "aria-label": "Selections to compare" },
+    h(
+      "div",
+      { class: "row" },
+      keep("A"),
+      keep("B"),
+      A ? h("button", { type: "button", onclick: () => app.forgetKept() }, "Forget A and B") : null,
+    ),
+    h("ul", { class: "ids" }, A ? again("A", A) : null, B ? again("B", B) : null),
+    A && !B
+      ? h("p", { class: "hint" }, "Select others and keep them as B to compare A with them.")
+      : null,
+  );
+}
+
+function title(app, { names, sizes }) {
+  const [first, second] = names.map((name, k) => {
+    const words = { selection: "Selection", others: "all others" }[name] ?? name;
+    return `${words} (${counted(sizes[k], "sample")})`;
+  });
+  return `${first} against ${second}`;
+}
+
+function idList(app) {
+  const rows = app.selectedRows;
+  return h(
+    "section",
+    {},
+    h("h4", {}, app.weights ? "Selected bins" : "Selected samples"),
+    h(
+      "ul",
+      { class: "ids" },
+      rows.slice(0, MOST_ROWS).map((i) =>
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            {
+              type: "button",
+              class: "link",
+              "data-key": `row ${i}`,
+              onclick: () => app.lookAt(i),
+            },
+            clipped(app.label(i), 40),
+          ),
+          ` ${app.tree.branches[app.placed.branch[i]].name}`,
+        ),
+      ),
+    ),
+    rows.length > MOST_ROWS
+      ? h(
+          "p",
+          { class: "hint" },
+          `The first ${MOST_ROWS} of ${counted(rows.length, app.weights ? "bin" : "sample")}; the file has all.`,
+        )
+      : null,
+  );
 }
 
 /** All that the page knows of one row. */
@@ -118,19 +242,35 @@ function values(app, i) {
 
 function exportCsv(app) {
   const kind = app.selection ? "selection" : "samples";
-  download(`${fileName(app.state.title)}-${kind}.csv`, rowsCsv(app), "text/csv");
+  const rows = app.selection ? app.selectedRows : Array.from({ length: app.nRows }, (_, i) => i);
+  download(`${fileName(app.state.title)}-${kind}.csv`, rowsCsv(app, rows), "text/csv");
 }
 
-/** The selected rows, or all of them, with all that the page knows of them. */
-function rowsCsv(app) {
+/** The rows of A and of B, or of A and all others, and which they are in. */
+function exportGroups(app, { side, names }) {
+  const { A, B } = app.kept;
+  const groupOf = (i) =>
+    side[i] ? names[side[i] - 1] : A.mask[i] && B?.mask[i] ? "A and B" : null;
+  const rows = Array.from({ length: app.nRows }, (_, i) => i).filter((i) => groupOf(i) !== null);
+  const text = rowsCsv(app, rows, { group: groupOf });
+  download(`${fileName(app.state.title)}-compared.csv`, text, "text/csv");
+}
+
+/**
+ * Some rows with all that the page knows of them.
+ * @param {object} app
+ * @param {number[]} rows
+ * @param {Object<string, function(number): string>} [more] further columns, after the first
+ */
+function rowsCsv(app, rows, more = {}) {
   const { samples, bins, dims, axes } = app.state;
-  const rows = app.selection ? app.selectedRows : Array.from({ length: app.nRows }, (_, i) => i);
   const first = samples.ids ? "sample" : "bin";
   const shown = app.table.filter(
     (column) => column.group !== "computed" || column.name !== "distance from the tree",
   );
   const names = [
     first,
+    ...Object.keys(more),
     ...(bins ? ["samples"] : []),
     "branch",
     "branch_position",
@@ -144,6 +284,7 @@ function rowsCsv(app) {
     distinctNames(names),
     rows.map((i) => [
       samples.ids ? samples.ids[i] : i,
+      ...Object.values(more).map((of) => of(i)),
       ...(bins ? [bins.count[i]] : []),
       app.tree.branches[app.placed.branch[i]].name,
       app.placed.branchPosition[i],

@@ -13,7 +13,7 @@ test("what is written is read again", () => {
   const names = ["id", "a,b", 'say "a"', "line\nbreak", " blank "];
   const rows = [
     ["ä", "1", "", "x\r\ny", '"'],
-    ["", "-2.5e-7", "a,b", ";", "\t"],
+    ["", "-2.5e-7", "a,b", ";", " \t"],
   ];
   const table = parseTable(toCsv(names, rows), { usual: "," });
   assert.deepEqual(
@@ -127,4 +127,28 @@ test("other text is no number", () => {
   for (const text of ["0x10", "1_000", "abc", "1,5", "<5", "12 %", "1e", "--1", "true", "1 2"]) {
     assert.throws(() => parseNumber(text), /is no number/, text);
   }
+});
+
+test("what a spreadsheet would take for a formula becomes text", () => {
+  const formulas = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\n=1",
+    "-",
+    "- 1",
+  ];
+  for (const text of formulas) {
+    const [line] = parseTable(`a,b\n${toCsv(["x", "y"], [[text, 1]]).slice(4)}`).rows;
+    assert.equal(line[0], `'${text}`);
+  }
+  assert.equal(toCsv(["=name", "-B"], []), "'=name,'-B\n");
+});
+
+test("numbers stay numbers", () => {
+  const cells = [-1.5, -1e-7, "-1.5", "+3e4", "-.5", "+1.", "-inf", "-NaN", "a=b", " =1", "'=1"];
+  assert.equal(toCsv(["x"], [cells]), `x\n${cells.join(",")}\n`);
 });
