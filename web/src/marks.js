@@ -118,9 +118,11 @@ function named(theme, label, { box, leads }) {
 }
 
 /** Dots at nodes, discs if they are to be clicked. */
-function nodeDots(theme, tool, { nodes, at }, project) {
+function nodeDots(theme, tool, { nodes, at, dashOf }, project) {
   const r = nodes.ids.length > MANY_NODES ? 2 : 3.4;
-  return [...nodes.ids].map((node) => {
+  // Dots between dashes would make a line of them again.
+  const shown = tool === "root" || !dashOf ? nodes.ids : [];
+  return Array.from(shown, (node) => {
     const [x, y] = project(...at(node));
     return tool === "root"
       ? { kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 }

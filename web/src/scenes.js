@@ -2,7 +2,6 @@
 
 import { annotations } from "./marks.js";
 import { rgb } from "./view/colors.js";
-import { withDashes } from "./view/dashes.js";
 import { clipped, counted, grouped, number, ticks } from "./view/format.js";
 
 // Beyond so many nodes, or a third of the samples, only tips and forks are clicked, unless the tool
@@ -16,8 +15,6 @@ const MOST_ABOVE = 3000;
 const SURE = 0.8;
 // Beyond so many branches their numbers of samples would cover the picture.
 const MOST_COUNTED = 40;
-// Dashes of the longest side of the picture.
-const N_DASHES = 70;
 const MIXED = 0.86;
 // Of a line in the legend of an exported picture.
 const LEGEND_LETTERS = 30;
@@ -73,7 +70,7 @@ function lineColors(app, theme, branches, alpha) {
   const byBranch = app.colorKey === "branch";
   branches.forEach((branch, k) => {
     const color = byBranch ? rgb(styles[branch].color) : plain;
-    rgba.set(byBranch ? color.map((v, c) => Math.round(0.65 * v + 0.35 * plain[c])) : color, 4 * k);
+    rgba.set(byBranch ? color.map((v, c) => Math.round(0.4 * v + 0.6 * plain[c])) : color, 4 * k);
     rgba[4 * k + 3] = alpha;
   });
   return rgba;
@@ -110,36 +107,37 @@ function embeddingPositions(app, dims) {
   return { positions, places };
 }
 
-/** Edges of the graph as lines, with dashes where a branch is in doubt. */
+/** Edges of the graph as lines, and where each lies on its branch, if that is in doubt. */
 function edgeLines(app, places) {
   const { edges, lengths } = app.graph;
-  const { ofEdge, start, sign } = app.tree;
-  const all = new Float32Array(3 * edges.length);
-  edges.forEach((node, k) => all.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
-  const period = longestSide(places) / N_DASHES;
-  const way = (k) => [start[k], start[k] + sign[k] * lengths[k], period];
-  return withDashes(all, ofEdge, (branch) => isDoubtful(app, branch), way);
+  const { ofEdge: branches, start, sign, lengths: most } = app.tree;
+  const lines = new Float32Array(3 * edges.length);
+  edges.forEach((node, k) => lines.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
+  const dashOf = dashed(app, (k) => {
+    const [from, to] = [start[k], start[k] + sign[k] * lengths[k]];
+    return { branch: branches[k], from, to, axis: 0, most: most[branches[k]] };
+  });
+  return { lines, branches, dashOf };
 }
 
-/** The longest side of the box around places. */
-function longestSide(places) {
-  const low = [Infinity, Infinity, Infinity];
-  const high = [-Infinity, -Infinity, -Infinity];
-  for (let k = 0; k < places.length; k += 1) {
-    low[k % 3] = Math.min(low[k % 3], places[k]);
-    high[k % 3] = Math.max(high[k % 3], places[k]);
-  }
-  return Math.max(...high.map((value, k) => value - low[k]));
+/** Ways of lines that get dashes, null for others; null altogether if there are none. */
+function dashed(app, wayOf) {
+  const doubtful = app.tree.branches.map((_, k) => isDoubtful(app, k));
+  if (!doubtful.includes(true)) return null;
+  return (k) => {
+    const way = wayOf(k);
+    return doubtful[way.branch] ? way : null;
+  };
 }
 
 /** The embedding with its graph. */
 export function embeddingScene(app, theme, dims, tool) {
   const { positions, places } = embeddingPositions(app, dims);
   const { edges } = app.graph;
-  const { lines, branches } = edgeLines(app, places);
+  const { lines, branches, dashOf } = edgeLines(app, places);
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
   const nodes = clickable(app, tool, at);
-  const drawn = { positions, lines, nodes, at };
+  const drawn = { positions, lines, nodes, at, dashOf };
   return {
     positions,
     count: app.nRows,
@@ -148,6 +146,7 @@ export function embeddingScene(app, theme, dims, tool) {
     lines,
     lineRgba: lineColors(app, theme, branches, 255),
     lineBranches: branches,
+    dashOf,
     lineWidth: edges.length > 4000 ? 1 : 2.2,
     linesFirst: app.nRows <= MOST_ABOVE,
     nodes,
@@ -197,26 +196,25 @@ function axisNames(app, theme, dims, project) {
 
 // The tree laid out flat
 
-/** Arms as lines, with the way across to each, and with dashes where a branch is in doubt. */
+/** Arms as lines, each with the way across to it, and where these lie, if the branch is in doubt. */
 function armLines(app) {
   const { layout } = app;
   const nArms = layout.across.length;
-  const all = new Float32Array(12 * nArms);
+  const lines = new Float32Array(12 * nArms);
   const branches = new Int32Array(2 * nArms);
   for (let arm = 0; arm < nArms; arm += 1) {
     const [from, to] = layout.times.subarray(2 * arm, 2 * arm + 2);
     const here = layout.across[arm];
     const before = layout.milestones[2 * layout.start[arm] + 1];
-    all.set([from, before, 0, from, here, 0, from, here, 0, to, here, 0], 12 * arm);
+    lines.set([from, before, 0, from, here, 0, from, here, 0, to, here, 0], 12 * arm);
     branches.fill(layout.branch[arm], 2 * arm, 2 * arm + 2);
   }
-  const high = layout.room.reduce((most, value) => Math.max(most, value), 1);
-  // Across, a unit is as long as the picture makes it: dashes there are about as long as along.
-  const way = (k) => {
-    const [x0, y0, , x1, y1] = all.subarray(6 * k, 6 * k + 6);
-    return k % 2 ? [x0, x1, app.latest / N_DASHES] : [y0, y1, (3 * high) / N_DASHES];
-  };
-  return withDashes(all, branches, (branch) => isDoubtful(app, branch), way);
+  const dashOf = dashed(app, (k) => {
+    const axis = k % 2 ? 0 : 1; // along time, or across
+    const [from, to] = [lines[6 * k + axis], lines[6 * k + 3 + axis]];
+    return { branch: branches[k], from, to, axis, most: Math.abs(to - from) };
+  });
+  return { lines, branches, dashOf };
 }
 
 /** Time to the right, branches side by side. */
@@ -227,7 +225,7 @@ export function treeScene(app, theme, tool) {
     positions[3 * i] = layout.samples[2 * i];
     positions[3 * i + 1] = layout.samples[2 * i + 1];
   }
-  const { lines, branches } = armLines(app);
+  const { lines, branches, dashOf } = armLines(app);
   const places = nodePlaces(app);
   const at = (node) => [places[2 * node], places[2 * node + 1], 0];
   const nodes = clickable(app, tool, at);
@@ -240,6 +238,7 @@ export function treeScene(app, theme, tool) {
     lines,
     lineRgba: lineColors(app, theme, branches, 255),
     lineBranches: branches,
+    dashOf,
     lineWidth: layout.across.length > 1000 ? 1 : 2.2,
     linesFirst: true,
     nodes,
@@ -252,6 +251,7 @@ export function treeScene(app, theme, tool) {
         lines,
         nodes,
         at,
+        dashOf,
         placeOf,
         foot: AXIS,
         more: sizeLabels(app, theme, view.project),

@@ -1,6 +1,9 @@
 // Lines that are cut into dashes, in coordinates of the data, so that the card draws them as any others.
 
 const PART = 0.6; // of a period that is drawn
+const PERIOD = 10; // pixels
+// However near one comes, a branch has no more dashes.
+const MOST_DASHES = 2000;
 
 /**
  * Parts of a line that are drawn, as pairs of numbers from 0 to 1 along it.
@@ -23,29 +26,28 @@ export function dashes(from, to, period) {
 }
 
 /**
- * Lines with those of some branches cut into dashes.
+ * Lines with some of them cut into dashes that are about equally long on the screen.
  *
  * @param {Float32Array} lines (m × 6)
- * @param {ArrayLike<number>} branches of each
- * @param {(branch: number) => boolean} isDashed
- * @param {(line: number) => number[]} way from, to and period of a line, as `dashes` takes them
- * @returns {{lines: Float32Array, branches: Int32Array}}
+ * @param {(line: number) => (null|{from: number, to: number, axis: number, most: number})} wayOf
+ *   null for a line without dashes; else where it lies on its branch, along which axis of the
+ *   picture (0 or 1) that is measured, and how long the whole way is
+ * @param {number[]} scales pixels of a unit along both axes
+ * @returns {{lines: Float32Array, of: Int32Array}} pieces, and the line that each is part of
  */
-export function withDashes(lines, branches, isDashed, way) {
-  const cut = new Map();
-  for (const branch of new Set(branches)) cut.set(branch, isDashed(branch));
-  if (![...cut.values()].includes(true)) return { lines, branches: Int32Array.from(branches) };
+export function withDashes(lines, wayOf, scales) {
   const drawn = [];
   const of = [];
-  for (let m = 0; m < branches.length; m += 1) {
+  for (let m = 0; m < lines.length / 6; m += 1) {
     const ends = lines.subarray(6 * m, 6 * m + 6);
-    const parts = cut.get(branches[m]) ? dashes(...way(m)) : [[0, 1]];
-    for (const part of parts) {
+    const way = wayOf(m);
+    const period = way && Math.max(PERIOD / scales[way.axis], way.most / MOST_DASHES);
+    for (const part of way ? dashes(way.from, way.to, period) : [[0, 1]]) {
       for (const t of part) {
         for (let c = 0; c < 3; c += 1) drawn.push(ends[c] + t * (ends[c + 3] - ends[c]));
       }
-      of.push(branches[m]);
+      of.push(m);
     }
   }
-  return { lines: Float32Array.from(drawn), branches: Int32Array.from(of) };
+  return { lines: Float32Array.from(drawn), of: Int32Array.from(of) };
 }

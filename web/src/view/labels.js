@@ -147,5 +147,6 @@ function best(places, covered) {
 export function leader({ x, y, r }, [left, top, right, bottom]) {
   const [tx, ty] = [Math.min(Math.max(x, left), right), Math.min(Math.max(y, top), bottom)];
   const length = Math.hypot(tx - x, ty - y) || 1;
-  return [x + (r * (tx - x)) / length, y + (r * (ty - y)) / length, tx, ty];
+  const [ux, uy] = [(tx - x) / length, (ty - y) / length];
+  return [x + r * ux, y + r * uy, tx - GAP * ux, ty - GAP * uy];
 }

@@ -3,6 +3,7 @@
 import { paintCanvas } from "../paint/canvas.js";
 import { WebglPainter } from "../paint/webgl.js";
 import { Camera, boundsOf, project, projectAll } from "./camera.js";
+import { withDashes } from "./dashes.js";
 import { h } from "./dom.js";
 import { css } from "./colors.js";
 
@@ -32,6 +33,7 @@ const MOST_LOOKED_AT = 3000;
  * @property {{positions: Float32Array, ids: Int32Array, reach: Float32Array, first: Uint8Array}}
  *   nodes that can be clicked: within how many pixels, and which come before the samples there
  * @property {Int32Array} lineBranches (m): the branch of each line
+ * @property {Function|null} dashOf of each line, as `withDashes` takes it; null: none has dashes
  * @property {(view: Object) => Object[]} decorate further shapes, in pixels; those with a target and
  *   a box can be pointed at
  *
@@ -89,6 +91,7 @@ export class Plot {
     this.ground.addEventListener("webglcontextrestored", () => {
       this.painter = new WebglPainter(this.ground);
       this.uploadAll();
+      this.cut = null;
       this.render();
     });
   }
@@ -97,6 +100,7 @@ export class Plot {
   setScene(changed) {
     this.scene = { ...this.scene, ...changed };
     if (this.painter) this.uploadAll(changed);
+    if (changed.lines) this.cut = null;
     this.render();
   }
 
@@ -113,6 +117,22 @@ export class Plot {
     };
     const parts = Object.entries(names).filter(([name]) => changed[name]);
     this.painter.upload(Object.fromEntries(parts.map(([name, key]) => [key, changed[name]])));
+  }
+
+  /** Lines as they are drawn: with dashes that look the same however near one is. */
+  cutLines(m) {
+    const { lines, lineRgba, dashOf } = this.scene;
+    if (!dashOf) return { lines, rgba: lineRgba };
+    const scales = [0, 4].map((k) => Math.hypot(m[k], m[k + 1], m[k + 2]));
+    const key = scales.map((scale) => Math.round(4 * Math.log2(scale))).join(" ");
+    if (this.cut?.key !== key) {
+      const found = withDashes(lines, dashOf, scales);
+      const rgba = new Uint8Array(4 * found.of.length);
+      found.of.forEach((line, k) => rgba.set(lineRgba.subarray(4 * line, 4 * line + 4), 4 * k));
+      this.cut = { key, lines: found.lines, rgba };
+      this.painter?.upload({ line: found.lines, lineColor: rgba });
+    }
+    return this.cut;
   }
 
   /** Look at everything, and at a further place if one is given; three dimensions if `solid`. */
@@ -209,6 +229,7 @@ export class Plot {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     if (this.painter) {
+      this.cutLines(matrix);
       this.painter.draw(matrix, {
         width,
         height,
@@ -244,9 +265,10 @@ export class Plot {
       order,
       shade: this.options.theme().shade,
     };
-    const ends = projectAll(matrix, scene.lines, scene.lines.length / 3).xy;
-    const colors = Array.from({ length: scene.lines.length / 6 }, (_, k) =>
-      css([...scene.lineRgba.slice(4 * k, 4 * k + 3)], scene.lineRgba[4 * k + 3] / 255),
+    const drawn = this.cutLines(matrix);
+    const ends = projectAll(matrix, drawn.lines, drawn.lines.length / 3).xy;
+    const colors = Array.from({ length: drawn.lines.length / 6 }, (_, k) =>
+      css([...drawn.rgba.slice(4 * k, 4 * k + 3)], drawn.rgba[4 * k + 3] / 255),
     );
     const lines = { kind: "lines", xy: ends, colors, width: scene.lineWidth };
     return scene.linesFirst ? [lines, points] : [points, lines];
