@@ -423,7 +423,7 @@ def test_a_trend_is_interrupted_where_there_are_no_samples(open_page, tmp_path):
     shapes = opened.page.evaluate(
         "branchwise.featureShapes(600, 300, branchwise.themeColors())"
         ".find((s) => s.kind === 'clip').shapes"
-        ".filter((s) => s.kind === 'polyline').map((s) => Array.from(s.xy))"
+        ".filter((s) => s.kind === 'curve').map((s) => Array.from(s.xy))"
     )
     # Two bands, and two curves with their edges; none of them reaches into the gap.
     assert len(shapes) == 6

@@ -1,7 +1,8 @@
 // What the two views draw of the app's state.
 
+import { annotations } from "./marks.js";
 import { rgb } from "./view/colors.js";
-import { clipped, counted, number, ticks } from "./view/format.js";
+import { clipped, counted, grouped, number, ticks } from "./view/format.js";
 
 // Beyond so many nodes, or a third of the samples, only tips and forks are clicked, unless the tool
 // is for roots.
@@ -10,10 +11,10 @@ const MOST_NODES = 400;
 const REACHES = { root: 9, milestone: 5.5, node: 4 };
 // Beyond so many samples the graph is drawn above them, or nobody would see it.
 const MOST_ABOVE = 3000;
-// Beyond so many new samples their names would cover the picture.
-const MOST_NAMED = 40;
-// Beyond so many milestones their names would cover the picture.
-const MOST_NAMES = 60;
+// A branch that so few of the resamples have again is drawn with dashes.
+const SURE = 0.8;
+// Beyond so many branches their numbers of samples would cover the picture.
+const MOST_COUNTED = 40;
 const MIXED = 0.86;
 // Of a line in the legend of an exported picture.
 const LEGEND_LETTERS = 30;
@@ -69,10 +70,22 @@ function lineColors(app, theme, branches, alpha) {
   const byBranch = app.colorKey === "branch";
   branches.forEach((branch, k) => {
     const color = byBranch ? rgb(styles[branch].color) : plain;
-    rgba.set(byBranch ? color.map((v, c) => Math.round(0.65 * v + 0.35 * plain[c])) : color, 4 * k);
+    rgba.set(byBranch ? color.map((v, c) => Math.round(0.4 * v + 0.6 * plain[c])) : color, 4 * k);
     rgba[4 * k + 3] = alpha;
   });
   return rgba;
+}
+
+/** Whether a branch is found again in less than 80 % of the resamples; false if nobody knows. */
+function isDoubtful(app, branch) {
+  const support = app.branchSure?.(branch)?.support;
+  return typeof support === "number" && support < SURE;
+}
+
+/** What a line with dashes means, if there are any. */
+export function dashWords(app) {
+  const some = app.tree.branches.some((_, k) => isDoubtful(app, k));
+  return some ? "Dashed line: branch found in less than 80 % of the resamples" : "";
 }
 
 // The embedding
@@ -94,28 +107,56 @@ function embeddingPositions(app, dims) {
   return { positions, places };
 }
 
+/** Edges of the graph as lines, and where each lies on its branch, if that is in doubt. */
+function edgeLines(app, places) {
+  const { edges, lengths } = app.graph;
+  const { ofEdge: branches, start, sign, lengths: most } = app.tree;
+  const lines = new Float32Array(3 * edges.length);
+  edges.forEach((node, k) => lines.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
+  const dashOf = dashed(app, (k) => {
+    const [from, to] = [start[k], start[k] + sign[k] * lengths[k]];
+    return { branch: branches[k], from, to, axis: 0, most: most[branches[k]] };
+  });
+  return { lines, branches, dashOf };
+}
+
+/** Ways of lines that get dashes, null for others; null altogether if there are none. */
+function dashed(app, wayOf) {
+  const doubtful = app.tree.branches.map((_, k) => isDoubtful(app, k));
+  if (!doubtful.includes(true)) return null;
+  return (k) => {
+    const way = wayOf(k);
+    return doubtful[way.branch] ? way : null;
+  };
+}
+
 /** The embedding with its graph. */
 export function embeddingScene(app, theme, dims, tool) {
   const { positions, places } = embeddingPositions(app, dims);
   const { edges } = app.graph;
-  const lines = new Float32Array(3 * edges.length);
-  edges.forEach((node, k) => lines.set(places.subarray(3 * node, 3 * node + 3), 3 * k));
+  const { lines, branches, dashOf } = edgeLines(app, places);
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
   const nodes = clickable(app, tool, at);
+  const drawn = { positions, lines, nodes, at, dashOf };
   return {
     positions,
     count: app.nRows,
     radii: app.radii,
     ...pointStyles(app, theme),
     lines,
-    lineRgba: lineColors(app, theme, app.tree.ofEdge, 255),
+    lineRgba: lineColors(app, theme, branches, 255),
+    lineBranches: branches,
+    dashOf,
     lineWidth: edges.length > 4000 ? 1 : 2.2,
     linesFirst: app.nRows <= MOST_ABOVE,
     nodes,
-    decorate: (project) => [
-      ...axisNames(app, theme, dims, project),
-      ...nodeMarks(app, theme, tool, nodes.ids, at, project),
-      ...addedMarks(app, theme, (sample) => embeddingPlace(app, sample, dims), project),
+    placeOf: (sample) => embeddingPlace(app, sample, dims),
+    decorate: (view) => [
+      ...axisNames(app, theme, dims, view.project),
+      ...annotations(app, theme, tool, view, {
+        ...drawn,
+        placeOf: (sample) => embeddingPlace(app, sample, dims),
+      }),
     ],
   };
 }
@@ -153,75 +194,11 @@ function axisNames(app, theme, dims, project) {
   });
 }
 
-/** Dots at nodes, discs if they are to be clicked; names at milestones, a ring at the roots. */
-function nodeMarks(app, theme, tool, ids, at, project) {
-  const shapes = [];
-  const r = ids.length > MOST_NODES ? 2 : 3.4;
-  for (const node of ids) {
-    const [x, y] = project(...at(node));
-    shapes.push(
-      tool === "root"
-        ? { kind: "disc", x, y, r, fill: theme.ground, stroke: theme.line, width: 1.4 }
-        : { kind: "disc", x, y, r: 1.8, fill: theme.line },
-    );
-  }
-  const { milestones } = app.tree;
-  const order = [...milestones.filter((m) => m.isRoot), ...milestones.filter((m) => !m.isRoot)];
-  const taken = [];
-  for (const milestone of order.slice(0, MOST_NAMES)) {
-    const [x, y] = project(...at(milestone.node));
-    if (milestone.isRoot) {
-      shapes.push({ kind: "disc", x, y, r: 8, stroke: theme.accent, width: 3 });
-    }
-    shapes.push({ kind: "disc", x, y, r: 4.2, fill: theme.line, stroke: theme.ground, width: 1.2 });
-    const isDefault = !app.state.is_rooted && app.isStartRoot;
-    const role = isDefault ? " (default root)" : " (root)";
-    const words = `${milestone.name}${milestone.isRoot ? role : ""}`;
-    const box = [x + 9, y - 18, x + 9 + 8 * words.length, y - 5];
-    // Of names that would lie on one another, the more important one is read.
-    if (taken.some((other) => overlap(other, box))) continue;
-    taken.push(box);
-    shapes.push({
-      kind: "text",
-      x: x + 9,
-      y: y - 7,
-      text: words,
-      size: 12.5,
-      bold: true,
-      fill: theme.ink,
-      halo: theme.ground,
-    });
-  }
-  return shapes;
-}
-
-/** Whether two boxes [left, top, right, bottom] share a place. */
-function overlap(a, b) {
-  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-}
-
-/** Stars at new samples. */
-function addedMarks(app, theme, placeOf, project) {
-  const isNamed = app.added.length <= MOST_NAMED;
-  return app.placesOfAdded().flatMap((sample) => {
-    const [x, y] = project(...placeOf(sample));
-    const star = { kind: "star", x, y, r: isNamed ? 11 : 6, fill: theme.star, stroke: theme.ink };
-    if (!isNamed) return [star];
-    const look = { size: 12.5, bold: true, fill: theme.ink, halo: theme.ground };
-    return [star, { kind: "text", x: x + 13, y: y + 5, text: clipped(sample.id, 30), ...look }];
-  });
-}
-
 // The tree laid out flat
 
-/** Time to the right, branches side by side. */
-export function treeScene(app, theme, tool) {
-  const { layout, tree } = app;
-  const positions = new Float32Array(3 * app.nRows);
-  for (let i = 0; i < app.nRows; i += 1) {
-    positions[3 * i] = layout.samples[2 * i];
-    positions[3 * i + 1] = layout.samples[2 * i + 1];
-  }
+/** Arms as lines, each with the way across to it, and where these lie, if the branch is in doubt. */
+function armLines(app) {
+  const { layout } = app;
   const nArms = layout.across.length;
   const lines = new Float32Array(12 * nArms);
   const branches = new Int32Array(2 * nArms);
@@ -232,9 +209,27 @@ export function treeScene(app, theme, tool) {
     lines.set([from, before, 0, from, here, 0, from, here, 0, to, here, 0], 12 * arm);
     branches.fill(layout.branch[arm], 2 * arm, 2 * arm + 2);
   }
+  const dashOf = dashed(app, (k) => {
+    const axis = k % 2 ? 0 : 1; // along time, or across
+    const [from, to] = [lines[6 * k + axis], lines[6 * k + 3 + axis]];
+    return { branch: branches[k], from, to, axis, most: Math.abs(to - from) };
+  });
+  return { lines, branches, dashOf };
+}
+
+/** Time to the right, branches side by side. */
+export function treeScene(app, theme, tool) {
+  const { layout, tree } = app;
+  const positions = new Float32Array(3 * app.nRows);
+  for (let i = 0; i < app.nRows; i += 1) {
+    positions[3 * i] = layout.samples[2 * i];
+    positions[3 * i + 1] = layout.samples[2 * i + 1];
+  }
+  const { lines, branches, dashOf } = armLines(app);
   const places = nodePlaces(app);
   const at = (node) => [places[2 * node], places[2 * node + 1], 0];
   const nodes = clickable(app, tool, at);
+  const placeOf = (sample) => treePlace(app, tree, sample);
   return {
     positions,
     count: app.nRows,
@@ -242,16 +237,45 @@ export function treeScene(app, theme, tool) {
     ...pointStyles(app, theme),
     lines,
     lineRgba: lineColors(app, theme, branches, 255),
-    lineWidth: nArms > 1000 ? 1 : 2.2,
+    lineBranches: branches,
+    dashOf,
+    lineWidth: layout.across.length > 1000 ? 1 : 2.2,
     linesFirst: true,
     nodes,
-    decorate: (project, size, matrix) => [
-      ...closings(app, theme, project),
-      ...timeAxis(app, theme, size, matrix),
-      ...nodeMarks(app, theme, tool, nodes.ids, at, project),
-      ...addedMarks(app, theme, (sample) => treePlace(app, tree, sample), project),
+    placeOf,
+    decorate: (view) => [
+      ...closings(app, theme, view.project),
+      ...timeAxis(app, theme, view.size, view.matrix),
+      ...annotations(app, theme, tool, view, {
+        positions,
+        lines,
+        nodes,
+        at,
+        dashOf,
+        placeOf,
+        foot: AXIS,
+        more: sizeLabels(app, theme, view.project),
+      }),
     ],
   };
+}
+
+/** The number of samples beside each branch: above or below its arm, near the middle. */
+function sizeLabels(app, theme, project) {
+  const { layout, tree } = app;
+  if (tree.branches.length > MOST_COUNTED) return [];
+  return tree.branches.map((_, k) => {
+    const [from, to] = layout.times.subarray(2 * k, 2 * k + 2);
+    const spots = [0.5, 0.35, 0.65, 0.2, 0.8].flatMap((part) => {
+      const [x, y] = project(from + part * (to - from), layout.across[k], 0);
+      return [12, 24, 36, 50].flatMap((away) => [
+        [x, y - away],
+        [x, y + away],
+      ]);
+    });
+    const text = `n = ${grouped(app.branchSizes[k])}`;
+    return { text, size: 11, fill: theme.soft, spots };
+  });
 }
 
 /** Time and place across of every node: on the arm of its branch. */
@@ -302,13 +326,16 @@ function closings(app, theme, project) {
   return shapes;
 }
 
+// The height of the axis of time, in pixels.
+const AXIS = 22;
+
 /** Ticks of pseudotime at the foot. */
 function timeAxis(app, theme, [width, height], matrix) {
   const [scale, shift] = [matrix[0], matrix[3]];
   const [low, high] = [(0 - shift) / scale, (width - shift) / scale];
   const shown = ticks(Math.max(low, 0), Math.min(high, app.latest * 1.02), 6);
   const shapes = [
-    { kind: "rect", x: 0, y: height - 22, width, height: 22, fill: theme.veil },
+    { kind: "rect", x: 0, y: height - AXIS, width, height: AXIS, fill: theme.veil },
     {
       kind: "text",
       x: width - 8,
@@ -324,7 +351,7 @@ function timeAxis(app, theme, [width, height], matrix) {
     if (x < 12 || x > width - 90) continue;
     shapes.push({
       kind: "lines",
-      xy: [x, height - 22, x, height - 18],
+      xy: [x, height - AXIS, x, height - AXIS + 4],
       color: theme.soft,
       width: 1,
     });
@@ -412,6 +439,10 @@ export function legendShapes(app, theme, x, y) {
     shapes.push({ kind: "disc", x: x + 6, y: at - 4, r: 5, fill: coloring.missing });
     shapes.push({ ...line(`missing (${coloring.nMissing})`, x + 18), y: at });
     at += 18;
+  }
+  for (const words of lines(dashWords(app))) {
+    shapes.push({ ...line(words, x), y: at, size: 11, fill: theme.soft });
+    at += 15;
   }
   return { shapes, height: at - y };
 }

@@ -10,9 +10,11 @@ import { searchBox } from "./panels/search.js";
 import { selectionPanel } from "./panels/selection.js";
 import { savePicture } from "./pictures.js";
 import { embeddingScene, pointStyles, treeScene } from "./scenes.js";
+import { tooltip } from "./tooltip.js";
 import { Plot } from "./view/plot.js";
-import { field, fill, h, select } from "./view/dom.js";
-import { clipped, counted, grouped, number } from "./view/format.js";
+import { field, fill, h, select, setChosen } from "./view/dom.js";
+import { clipped, counted } from "./view/format.js";
+import { treeWords } from "./view/summary.js";
 
 const GROUPS = [
   ["tree", "Tree"],
@@ -27,41 +29,40 @@ const PANELS = [
   ["new", "New sample", placingPanel],
   ["selection", "Selection", selectionPanel],
 ];
-const MOST_SHOWN = 14;
 const NOT_CHOSEN = "Nobody has chosen this root: it is the first end of the longest path.";
-// The part of the embedding's width that is left to the legend at most.
-const MOST_LEGEND = 0.35;
+// Screens so narrow have panels as sheets, and a legend that is closed at first (style.css).
+const NARROW = "(max-width: 780px)";
 
 /** Build everything into an element. */
 export function buildPage(app, root) {
   app.dims = Math.min(app.state.dims, 2);
   app.tool = "pan";
   addTheme(app);
-  const tip = h("div", { class: "tip", hidden: true });
+  app.narrow = window.matchMedia(NARROW);
+  const tip = tooltip(app);
+  const summary = h("p", { class: "visually-hidden", id: "tree-words" });
+  const words = () => fill(summary, treeWords(app));
+  app.on("root", words);
+  words();
   app.plots = {
     embedding: new Plot({
-      ...plotOptions(app, tip, "Embedding with its tree", false),
-      room: (width) => Math.min(app.legendElement.offsetWidth, MOST_LEGEND * width),
+      ...plotOptions(app, tip, "Embedding with its tree", summary.id),
+      covers: () => coversOf(app.plots.embedding, [app.legendElement]),
     }),
-    tree: new Plot(plotOptions(app, tip, "Tree laid out by pseudotime", true)),
+    tree: new Plot({
+      ...plotOptions(app, tip, "Tree laid out by pseudotime", summary.id),
+      stretch: true,
+    }),
   };
   app.find = (i, name) => find(app, i, name);
-  app.lookAt = (i) => lookAt(app, i);
+  app.lookAt = (i, name) => lookAt(app, i, name);
+  app.showAdded = (k) => showAdded(app, k);
   const live = h("div", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   app.on("words", () => fill(live, app.words));
   const drawer = detailsDrawer(app);
   glossaryDrawer(app);
   const panels = sidebar(app);
-  fill(
-    root,
-    header(app),
-    toolbar(app),
-    notes(app),
-    h("main", {}, views(app), panels),
-    drawer,
-    tip,
-    live,
-  );
+  fill(root, bars(app), h("main", {}, views(app), panels), drawer, tip.element, summary, live);
   connect(app);
   document.addEventListener("keydown", (event) => {
     const isElsewhere = event.target.closest("input, textarea, select, dialog, .menu");
@@ -74,7 +75,18 @@ export function buildPage(app, root) {
 function addTheme(app) {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   let colors = null;
-  const names = ["ground", "ink", "soft", "line", "grid", "accent", "star", "lasso", "veil"];
+  const names = [
+    "ground",
+    "ink",
+    "soft",
+    "line",
+    "grid",
+    "accent",
+    "star",
+    "lasso",
+    "veil",
+    "problem",
+  ];
   app.themeColors = () => {
     if (!colors) {
       const style = getComputedStyle(document.documentElement);
@@ -95,7 +107,36 @@ function addTheme(app) {
 
 // Bars
 
-function header(app) {
+/** Title and controls; on a phone all but the tools are folded away. */
+function bars(app) {
+  const fold = h(
+    "button",
+    {
+      type: "button",
+      class: "fold",
+      "aria-expanded": "false",
+      onclick: () => open(!inner.hasAttribute("data-open")),
+    },
+    "Controls",
+  );
+  const inner = h("div", { class: "bars-inner" }, header(app, fold), toolbar(app));
+  const open = (wanted) => {
+    inner.toggleAttribute("data-open", wanted);
+    fold.setAttribute("aria-expanded", String(wanted));
+  };
+  // What was chosen is to be seen.
+  document.addEventListener("pointerdown", (event) => {
+    if (!inner.contains(event.target)) open(false);
+  });
+  inner.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !inner.hasAttribute("data-open")) return;
+    open(false);
+    fold.focus();
+  });
+  return h("div", { class: "bars" }, inner);
+}
+
+function header(app, fold) {
   const { state } = app;
   const theme = h("button", { type: "button", onclick: () => app.toggleTheme() });
   const name = () => fill(theme, app.theme === "dark" ? "Light" : "Dark");
@@ -114,6 +155,7 @@ function header(app) {
         `${state.method}, ${counted(state.n_samples, "sample")}, ${counted(app.graph.edges.length / 2, "edge")}`,
       ),
     ),
+    fold,
     searchBox(app),
     exportMenu(app),
     h("button", { type: "button", onclick: () => app.openDetails() }, "Run details"),
@@ -185,7 +227,11 @@ function toolbar(app) {
       label,
       options: app.columns
         .filter((column) => column.group === group)
-        .map((column) => ({ value: column.key, text: clipped(column.name, 60) })),
+        .map((column) => ({
+          value: column.key,
+          text: clipped(column.name, 60),
+          title: column.name,
+        })),
     }));
     fill(
       colors,
@@ -206,7 +252,7 @@ function toolbar(app) {
   };
   app.on("color", () => {
     const control = colors.querySelector("select");
-    if (control) control.value = app.colorKey;
+    if (control) setChosen(control, app.colorKey);
   });
   app.on("root", drawRoots);
   drawColors();
@@ -247,6 +293,7 @@ function toolbar(app) {
       app.state.dims === 1 ? "tree" : "both",
       (view) => showViews(app, view),
     ),
+    notes(app),
   );
   return bar;
 }
@@ -304,8 +351,8 @@ function notes(app) {
   const [first, ...more] = app.state.notes;
   return h(
     "p",
-    { class: "notes" },
-    first,
+    { class: "notes", title: app.state.notes.join("\n") },
+    h("span", { class: "first" }, first),
     more.length
       ? h(
           "button",
@@ -318,13 +365,13 @@ function notes(app) {
 
 // Views
 
-function plotOptions(app, tip, label, stretch) {
+function plotOptions(app, tip, label, describedBy) {
   return {
     label: `${label}. Arrow keys move, plus and minus zoom, 0 shows everything.`,
-    stretch,
+    describedBy,
     theme: () => app.themeColors(),
-    onHover: (i, event) => showTip(app, tip, i, event),
-    onNodeHover: (node, event) => showNodeTip(app, tip, node, event),
+    onHover: (found, event) => tip.show(found, event),
+    onTarget: ({ kind, k, row }) => (kind === "added" ? app.showAdded(k) : app.lookAt(row)),
     onNode: (node) => app.setRoot(node),
     onSample: (i, isAdded) => {
       app.select([i], app.label(i), { key: `row/${i}`, isAdded });
@@ -337,13 +384,27 @@ function plotOptions(app, tip, label, stretch) {
   };
 }
 
+/** Boxes of elements above a plot, in its own pixels. */
+function coversOf(plot, elements) {
+  const outer = plot.element.getBoundingClientRect();
+  return elements
+    .map((element) => element.getBoundingClientRect())
+    .filter((box) => box.width && box.bottom > outer.top && box.top < outer.bottom)
+    .map((box) => [
+      box.left - outer.left,
+      box.top - outer.top,
+      box.right - outer.left,
+      box.bottom - outer.top,
+    ]);
+}
+
 function views(app) {
   const boxes = Object.entries(app.plots).map(([name, plot]) =>
     h(
       "section",
       { class: "view", "data-view": name },
-      plot.element,
       name === "embedding" ? (app.legendElement = legend(app)) : null,
+      plot.element,
       h(
         "div",
         { class: "zoom" },
@@ -368,6 +429,9 @@ function views(app) {
   const element = h("div", { class: "views" }, boxes);
   element.dataset.show = app.state.dims === 1 ? "tree" : "both";
   app.viewsElement = element;
+  const fold = () => (app.legendElement.open = !app.narrow.matches);
+  app.narrow.addEventListener("change", fold);
+  fold();
   return element;
 }
 
@@ -398,102 +462,59 @@ function drawScenes(app) {
 
 /** What follows from what. */
 function connect(app) {
+  const plots = Object.values(app.plots);
+  // A pointer that rests has other things under it, or the same with another time.
+  const look = () => plots.forEach((plot) => plot.hoverAgain());
   drawScenes(app);
   app.plots.embedding.fit();
   app.plots.tree.fit();
   app.on("root", () => {
-    forgetHovered(app);
     drawScenes(app);
     app.plots.tree.fit();
+    look();
   });
-  app.on("color theme", () => drawScenes(app));
+  app.on("color theme", () => {
+    drawScenes(app);
+    app.plots.embedding.refit();
+    look();
+  });
   app.on("selection", () => {
-    if (!app.selection) forgetHovered(app);
+    // The ring of a row that was looked for goes when the selection is cleared.
+    if (!app.selection) app.looked = null;
     const styles = pointStyles(app, app.themeColors());
-    for (const plot of Object.values(app.plots)) plot.setScene(styles);
+    for (const plot of plots) plot.setScene(styles);
   });
   app.on("added", () => {
-    for (const plot of Object.values(app.plots)) plot.render();
+    for (const plot of plots) plot.render();
+    look();
   });
-}
-
-/** The ring of a row that was looked for goes with its selection. */
-function forgetHovered(app) {
-  for (const plot of Object.values(app.plots)) plot.hovered = -1;
 }
 
 /** Select a row, by the name of a sample in it, and bring it to the middle of both views. */
 function find(app, i, name = app.label(i)) {
   app.select([i], name, { key: `row/${i}` });
-  app.openTab("selection");
-  lookAt(app, i);
+  // On a narrow screen a sheet would lie above what was looked for.
+  app.openTab("selection", { isQuiet: true });
+  lookAt(app, i, name);
 }
 
-function lookAt(app, i) {
+/** Bring a row to the middle of both views, with a ring that stays. */
+function lookAt(app, i, name = app.looked?.row === i ? app.looked.name : app.label(i)) {
+  app.looked = { row: i, name };
   for (const plot of Object.values(app.plots)) {
-    if (!plot.size || !plot.size[0]) continue;
-    plot.camera.lookAt(plot.scene.positions.subarray(3 * i, 3 * i + 3), ...plot.size);
-    plot.hovered = i;
-    plot.render();
+    plot.lookAt(plot.scene.positions.subarray(3 * i, 3 * i + 3));
   }
 }
 
-// What the pointer is on
-
-function placeTip(tip, event) {
-  tip.hidden = false;
-  const { offsetWidth: width, offsetHeight: height } = tip;
-  const left =
-    event.clientX + 16 + width > window.innerWidth
-      ? event.clientX - 16 - width
-      : event.clientX + 16;
-  const top = Math.min(event.clientY + 12, window.innerHeight - height - 8);
-  tip.style.left = `${Math.max(left, 4)}px`;
-  tip.style.top = `${Math.max(top, 4)}px`;
-}
-
-function showTip(app, tip, i, event) {
-  if (i < 0 || !event) {
-    tip.hidden = true;
-    return;
+/** Let every view show a new sample together with the whole tree. */
+function showAdded(app, k) {
+  const sample = app.placesOfAdded()[k];
+  if (!sample) return;
+  for (const plot of Object.values(app.plots)) {
+    plot.fit(plot.camera.solid, plot.scene.placeOf(sample));
+    plot.hoverAgain();
   }
-  // What is looked at comes first, then all columns that are not features.
-  const looked = [app.column(app.colorKey), app.chosenFeature?.()];
-  const others = app.table.filter((column) => column.group !== "feature");
-  const shown = [...new Set([...looked, ...others])].filter((c) => c && c.group !== "tree");
-  const branch = app.tree.branches[app.placed.branch[i]];
-  const rows = [
-    ["branch", branch.name],
-    ["pseudotime", number(app.placed.pseudotime[i], 6)],
-    ...shown
-      .slice(0, MOST_SHOWN)
-      .map((column) => [clipped(column.name, 30), clipped(app.valueWithUnit(column, i), 60)]),
-  ];
-  if (shown.length > MOST_SHOWN)
-    rows.push([`${grouped(shown.length - MOST_SHOWN)} more columns`, ""]);
-  fill(
-    tip,
-    h("strong", {}, clipped(app.label(i), 60)),
-    h(
-      "dl",
-      {},
-      rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
-    ),
-  );
-  placeTip(tip, event);
-}
-
-/** Tell of a node that a click would make the root. */
-function showNodeTip(app, tip, node, event) {
-  const milestone = app.tree.milestones.find((m) => m.node === node);
-  const name = milestone ? milestone.name : `node ${node}`;
-  fill(
-    tip,
-    h("strong", {}, name),
-    h("div", {}, `pseudotime ${number(app.tree.nodeTime[node], 6)}`),
-    h("div", {}, app.tree.roots.includes(node) ? "time starts here" : "click to start time here"),
-  );
-  placeTip(tip, event);
+  app.say(`${sample.id} is shown with the whole tree.`);
 }
 
 // Panels
@@ -507,11 +528,14 @@ function sidebar(app) {
         role: "tab",
         id: `tab-${name}`,
         "aria-controls": `panel-${name}`,
-        onclick: () => open(name),
+        title: words,
+        onclick: () => (isSheet() && chosen === name ? close() : open(name)),
       },
       words,
     ),
   );
+  let chosen = null;
+  const isSheet = () => app.narrow.matches && aside.hasAttribute("data-open");
   app.openTab = open;
   const list = h("div", { role: "tablist", "aria-label": "Panels" }, buttons);
   const bodies = PANELS.map(([name, , build]) =>
@@ -521,6 +545,20 @@ function sidebar(app) {
       build(app),
     ),
   );
+  const shut = h(
+    "button",
+    { type: "button", class: "shut", "aria-label": "Close the panel", onclick: () => close() },
+    "✕",
+  );
+  const aside = h(
+    "aside",
+    { "aria-label": "Panels" },
+    list,
+    h("div", { class: "sheet" }, shut, bodies),
+  );
+  aside.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && isSheet()) close();
+  });
   list.addEventListener("keydown", (event) => {
     const k = buttons.findIndex((button) => button.getAttribute("aria-selected") === "true");
     const wanted = { ArrowRight: k + 1, ArrowLeft: k - 1, Home: 0, End: PANELS.length - 1 }[
@@ -533,7 +571,9 @@ function sidebar(app) {
     event.preventDefault();
   });
 
-  function open(name) {
+  /** Show a panel; quietly: without a sheet that would lie above the views. */
+  function open(name, { isQuiet = false } = {}) {
+    chosen = name;
     PANELS.forEach(([other], k) => {
       const on = other === name;
       buttons[k].setAttribute("aria-selected", String(on));
@@ -541,8 +581,14 @@ function sidebar(app) {
       bodies[k].hidden = !on;
     });
     app.emit("tab");
+    if (!isQuiet) aside.setAttribute("data-open", "");
   }
 
-  open("branches");
-  return h("aside", { "aria-label": "Panels" }, list, bodies);
+  function close() {
+    aside.removeAttribute("data-open");
+    buttons.find((button) => button.getAttribute("aria-selected") === "true").focus();
+  }
+
+  open("branches", { isQuiet: true });
+  return aside;
 }

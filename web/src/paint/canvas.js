@@ -23,7 +23,7 @@ export function paintCanvas(context, shapes) {
   }
 }
 
-const PAINTERS = { clip, rect, lines, polyline, points, disc, star, text };
+const PAINTERS = { clip, rect, lines, polyline, curve, points, disc, star, text };
 
 /** Shapes of which only what lies in a rectangle is seen. */
 function clip(context, { x, y, width, height, shapes }) {
@@ -84,6 +84,24 @@ function polyline(context, { xy, stroke, width, fill, closed, dash }) {
   }
 }
 
+/** A smooth line: xy holds a start, then two controls and an end for each piece. */
+function curve(context, { xy, stroke, width, fill, closed }) {
+  context.beginPath();
+  context.moveTo(xy[0], xy[1]);
+  for (let k = 2; k + 5 < xy.length; k += 6) context.bezierCurveTo(...xy.slice(k, k + 6));
+  if (closed) context.closePath();
+  if (fill) {
+    context.fillStyle = fill;
+    context.fill();
+  }
+  if (stroke) {
+    context.strokeStyle = stroke;
+    context.lineWidth = width;
+    context.lineJoin = "round";
+    context.stroke();
+  }
+}
+
 // Smaller points would be all rim.
 export const LEAST_RIMMED = 2.6;
 
@@ -124,7 +142,7 @@ function triangle(context, x, y, r) {
   context.closePath();
 }
 
-function disc(context, { x, y, r, fill, stroke, width }) {
+function disc(context, { x, y, r, fill, stroke, width, dash }) {
   context.beginPath();
   context.arc(x, y, r, 0, FULL);
   if (fill) {
@@ -134,6 +152,7 @@ function disc(context, { x, y, r, fill, stroke, width }) {
   if (stroke) {
     context.strokeStyle = stroke;
     context.lineWidth = width;
+    if (dash) context.setLineDash(dash);
     context.stroke();
   }
 }

@@ -27,7 +27,7 @@ export function paintSvg(shapes, width, height, title) {
   ].join("");
 }
 
-const PAINTERS = { clip, rect, lines, polyline, points, disc, star, text };
+const PAINTERS = { clip, rect, lines, polyline, curve, points, disc, star, text };
 
 /** An inner picture shows nothing beyond its own size. */
 function clip({ x, y, width, height, shapes }) {
@@ -82,6 +82,16 @@ function polyline({ xy, stroke, width, fill, closed, dash }) {
   return `<path${attributes({ d, ...how, "stroke-dasharray": dashes })}/>`;
 }
 
+function curve({ xy, stroke, width, fill, closed }) {
+  const path = [`M${round(xy[0])} ${round(xy[1])}`];
+  for (let k = 2; k + 5 < xy.length; k += 6) {
+    path.push(`C${Array.from(xy.slice(k, k + 6), round).join(" ")}`);
+  }
+  const d = path.join("") + (closed ? "Z" : "");
+  const how = { fill: fill ?? "none", stroke, "stroke-width": stroke ? width : undefined };
+  return `<path${attributes({ d, ...how })}/>`;
+}
+
 /** Discs and triangles of one colour are one group. */
 function points({ xy, rgba, shapes, radius, radii, order, shade }) {
   const parts = [];
@@ -111,9 +121,11 @@ function points({ xy, rgba, shapes, radius, radii, order, shade }) {
   return parts.join("\n");
 }
 
-function disc({ x, y, r, fill, stroke, width }) {
+function disc({ x, y, r, fill, stroke, width, dash }) {
   const at = { cx: round(x), cy: round(y), r: round(r) };
-  return `<circle${attributes({ ...at, fill: fill ?? "none", stroke, "stroke-width": width })}/>`;
+  const how = { fill: fill ?? "none", stroke, "stroke-width": width };
+  const dashes = dash ? dash.join(" ") : undefined;
+  return `<circle${attributes({ ...at, ...how, "stroke-dasharray": dashes })}/>`;
 }
 
 function star({ x, y, r, fill, stroke }) {

@@ -3,12 +3,15 @@
 import { placeSamples, placesOnBranches, unbroken } from "../model/branches.js";
 import { extent, rgb } from "../view/colors.js";
 import { paintElement } from "../paint/canvas.js";
-import { field, fill, h, select } from "../view/dom.js";
+import { backwards, outline, smooth } from "../view/curves.js";
+import { field, fill, h, select, setChosen } from "../view/dom.js";
 import { clipped, number, ticks } from "../view/format.js";
 
 const LEFT = 52;
 const FOOT = 34;
 const TOP = 12;
+// So much of the samples' range may be added above and below for a band to be seen whole.
+const MOST_ADDED = 0.3;
 
 export function featurePanel(app) {
   if (!app.features.length) {
@@ -28,6 +31,7 @@ export function featurePanel(app) {
   const options = app.features.map((column) => ({
     value: column.key,
     text: clipped(column.name, 60),
+    title: column.name,
   }));
   const control = select([{ options }], chosen, (key) => {
     chosen = key;
@@ -41,7 +45,7 @@ export function featurePanel(app) {
 
   app.showFeature = (key) => {
     chosen = key;
-    control.value = key;
+    setChosen(control, key);
     app.openTab("feature");
     draw();
   };
@@ -133,8 +137,21 @@ function trendCurves(app, column) {
   });
 }
 
-function chartShapes(app, column, width, height, theme) {
+/** From the least to the largest value, and farther where a band does, within reason. */
+function rangeOf(column, curves) {
   const [low, high] = extent(column.values);
+  const most = MOST_ADDED * (high - low);
+  const [least, largest] = extent(curves.flatMap(({ lower, upper }) => [...lower, ...upper]));
+  if (!curves.length) return [low, high];
+  return [
+    Math.max(Math.min(low, least), low - most),
+    Math.min(Math.max(high, largest), high + most),
+  ];
+}
+
+function chartShapes(app, column, width, height, theme) {
+  const curves = trendCurves(app, column);
+  const [low, high] = rangeOf(column, curves);
   const pad = 0.04 * (high - low || 1);
   const latest = app.latest || 1;
   const x = (time) => LEFT + ((width - LEFT - 12) * time) / latest;
@@ -152,8 +169,8 @@ function chartShapes(app, column, width, height, theme) {
       height: height - FOOT - TOP + 4,
       shapes: [
         ...samples(app, column, x, y, theme),
-        ...curveShapes(app, column, x, y),
-        ...curveNames(app, column, x, y, theme),
+        ...curveShapes(app, curves, x, y),
+        ...curveNames(app, curves, x, y, theme),
       ],
     },
   ];
@@ -226,44 +243,38 @@ function samples(app, column, x, y, theme) {
   return [{ kind: "points", xy, rgba, shapes: new Uint8Array(app.nRows), radius, order }];
 }
 
-function curveShapes(app, column, x, y) {
+function curveShapes(app, curves, x, y) {
   const { styles } = app.branchColoring;
-  const curves = trendCurves(app, column);
   const bands = [];
   const lines = [];
   for (const { branch, time, mean, lower, upper } of curves) {
     const { color } = styles[branch];
     const [r, g, b] = rgb(color);
+    const along = time.map(x);
     if (time.length > 1 && lower.every((value) => !Number.isNaN(value))) {
-      const there = time.flatMap((t, k) => [x(t), y(upper[k])]);
-      const back = time
-        .map((t, k) => [x(t), y(lower[k])])
-        .reverse()
-        .flat();
-      bands.push({
-        kind: "polyline",
-        xy: [...there, ...back],
-        closed: true,
-        fill: `rgba(${r}, ${g}, ${b}, 0.25)`,
-      });
+      const there = smooth(along, upper.map(y));
+      const back = backwards(smooth(along, lower.map(y)));
+      const fill = `rgba(${r}, ${g}, ${b}, 0.25)`;
+      bands.push({ kind: "curve", xy: outline(there, back), closed: true, fill });
     }
     // A single point between gaps is a short stroke.
-    const half = time.length > 1 ? 0 : 2;
-    const xy = time.flatMap((t, k) => [x(t) - half, y(mean[k])]);
-    if (half) xy.push(x(time[0]) + half, y(mean[0]));
-    lines.push({ kind: "polyline", xy, stroke: app.themeColors().ground, width: 5 });
-    lines.push({ kind: "polyline", xy, stroke: color, width: 2.8 });
+    const xy =
+      time.length > 1
+        ? smooth(along, mean.map(y))
+        : smooth([along[0] - 2, along[0] + 2], [y(mean[0]), y(mean[0])]);
+    lines.push({ kind: "curve", xy, stroke: app.themeColors().ground, width: 5 });
+    lines.push({ kind: "curve", xy, stroke: color, width: 2.8 });
   }
   return [...bands, ...lines];
 }
 
 /** The name of each branch above the middle of its longest curve, where no other name is. */
-function curveNames(app, column, x, y, theme) {
+function curveNames(app, given, x, y, theme) {
   const taken = [];
   const shapes = [];
   const named = new Set();
   const length = ({ time }) => Math.abs(time.at(-1) - time[0]);
-  const curves = trendCurves(app, column).sort((a, b) => length(b) - length(a));
+  const curves = [...given].sort((a, b) => length(b) - length(a));
   for (const { branch, time, mean } of curves) {
     const k = Math.floor(time.length / 2);
     const text = app.tree.branches[branch].name;

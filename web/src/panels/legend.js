@@ -1,5 +1,6 @@
 // What the colours mean; a click on an entry selects its samples.
 
+import { dashWords } from "../scenes.js";
 import { fill, h, swatch } from "../view/dom.js";
 import { clipped, grouped, number } from "../view/format.js";
 
@@ -13,10 +14,11 @@ export function legend(app) {
       h(
         "summary",
         { class: "legend-title", title: coloring.name, "data-key": "legend" },
-        clipped(coloring.name, 32),
+        h("span", { class: "name" }, clipped(coloring.name, 60)),
       ),
       coloring.kind === "number" ? scale(coloring) : categories(coloring),
       coloring.nMissing ? plain(coloring.missing, "missing", coloring.nMissing) : null,
+      h("div", { class: "hint dashes" }, dashWords(app)),
     );
   }
 

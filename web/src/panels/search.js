@@ -43,6 +43,7 @@ export function searchBox(app) {
             role: "option",
             id: `${list.id}-${k}`,
             "aria-selected": String(k === active),
+            title: entry.id,
             onmousedown: (event) => {
               event.preventDefault();
               take(entry);

@@ -3,8 +3,9 @@
 // matrix() gives twelve numbers: pixel x, pixel y and depth are rows of m·(x, y, z, 1). Depth runs
 // from −1 (near) to 1 (far). In two dimensions depth is 0.
 
-// Left, right, top and bottom, in pixels; the flat tree has its axis and names of tips there.
-const MARGINS = { free: [40, 78, 36, 36], stretch: [52, 48, 34, 46] };
+// Left, right, top and bottom, in pixels; at the left are the buttons to zoom, at the foot of the flat
+// tree its axis. Names find their own places.
+const MARGINS = { free: [48, 24, 24, 24], stretch: [56, 34, 22, 44] };
 const MOST_ZOOM = 1e4;
 const LEAST_ZOOM = 0.05;
 // How a solid is turned at the start.
@@ -56,6 +57,18 @@ export class Camera {
     this.pan = [0, 0];
     this.yaw = this.solid ? YAW : 0;
     this.pitch = this.solid ? PITCH : 0;
+  }
+
+  /** Whether nobody has moved, zoomed or turned it. */
+  get isAtStart() {
+    const start = new Camera(this.bounds, this);
+    return (
+      this.zoom === 1 &&
+      !this.pan[0] &&
+      !this.pan[1] &&
+      this.yaw === start.yaw &&
+      this.pitch === start.pitch
+    );
   }
 
   get margins() {

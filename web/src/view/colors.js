@@ -16,6 +16,23 @@ const DARK = [
   "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#FFFFFF",
   "#9600F0", "#B4FFA5", "#A54B3C", "#C3A55A", "#E13CFF", "#78FFC3", "#D200B4", "#87C387",
 ];
+const CATEGORY = { light: LIGHT, dark: DARK };
+// Branches have colours that no category has. Light ones as in branchwise.plotting.coloring; dark ones
+// found by the same search, for the worst of four kinds of vision, with a contrast of at least 3 to
+// the ground: the first four are 30 from one another, the first eight 14.4 from one another, greys
+// and Okabe and Ito's colours and 11.6 from the other categories', and all 11.5 from everything.
+const BRANCH = {
+  // prettier-ignore
+  light: [
+    "#690F78", "#87E15A", "#B41E00", "#785AE1", "#00E196", "#965A3C", "#784B78", "#B4D2F0",
+    "#B41EA5", "#78A569", "#3C1E1E", "#0F3CD2", "#A587C3", "#F0004B", "#2D2D3C", "#692DB4",
+  ],
+  // prettier-ignore
+  dark: [
+    "#C32D1E", "#874BD2", "#A5E1FF", "#C3B4A5", "#FF4B69", "#0F87FF", "#D2FF87", "#A5D25A",
+    "#D2D2D2", "#785A87", "#F0FF1E", "#8787E1", "#96962D", "#00D21E", "#A5783C", "#B487C3",
+  ],
+};
 const MISSING = { light: "#BDBDBD", dark: "#5C6068" };
 const OTHER = { light: "#737373", dark: "#9EA3AB" };
 const N_CIRCLES = 8;
@@ -115,9 +132,9 @@ export function extent(values) {
   return low <= high ? [low, high] : [0, 0];
 }
 
-/** Colours for categories in their order; of too many, the largest have their own. */
-export function categoryColors(counts, theme) {
-  const palette = theme === "dark" ? DARK : LIGHT;
+/** Colours for categories, or branches, in their order; of too many, the largest have their own. */
+export function categoryColors(counts, theme, isBranch = false) {
+  const palette = (isBranch ? BRANCH : CATEGORY)[theme];
   if (counts.length <= MOST_CATEGORIES) {
     return counts.map((_, k) => ({ color: palette[k], shape: k < N_CIRCLES ? 0 : 1, own: true }));
   }
@@ -133,7 +150,7 @@ export function categoryColors(counts, theme) {
 function byCategory(column, theme, weights) {
   const { codes, labels } = column;
   const { counts, nMissing } = categoryCounts(column, null, weights);
-  const styles = categoryColors(counts, theme);
+  const styles = categoryColors(counts, theme, column.key === "branch");
   const colors = styles.map((style) => rgb(style.color));
   const missing = rgb(MISSING[theme]);
   const rgba = new Uint8Array(4 * codes.length);

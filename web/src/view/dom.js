@@ -66,14 +66,22 @@ export function field(text, control) {
 }
 
 /**
- * A select with groups: [{label, options: [{value, text}]}]; groups without a label are flat.
+ * A select with groups: [{label, options: [{value, text, title}]}]; groups without a label are flat.
  * The key lets the focus stay when it is drawn again.
  */
 export function select(groups, chosen, onchange, key = null) {
-  const element = h("select", { "data-key": key, onchange: () => onchange(element.value) });
+  // A name that is too long for the box is read in full when the pointer rests on it.
+  const tell = () => (element.title = element.selectedOptions[0]?.title ?? "");
+  const choose = () => {
+    tell();
+    onchange(element.value);
+  };
+  const element = h("select", { "data-key": key, onchange: choose });
   for (const group of groups) {
     if (!group.options.length) continue;
-    const options = group.options.map((o) => h("option", { value: o.value }, o.text));
+    const options = group.options.map((o) =>
+      h("option", { value: o.value, title: o.title ?? o.text }, o.text),
+    );
     if (group.label) {
       element.append(h("optgroup", { label: group.label }, ...options));
     } else {
@@ -81,7 +89,14 @@ export function select(groups, chosen, onchange, key = null) {
     }
   }
   if (chosen !== null) element.value = chosen;
+  tell();
   return element;
+}
+
+/** Choose an option of a select without telling its listener. */
+export function setChosen(control, value) {
+  control.value = value;
+  control.title = control.selectedOptions[0]?.title ?? "";
 }
 
 /** Give a file to the user. */

@@ -97,3 +97,83 @@ test("contrast is that of WCAG", () => {
   assert.equal(contrast([0, 0, 0], [255, 255, 255]), 21);
   assert.equal(contrast([7, 7, 7], [7, 7, 7]), 1);
 });
+
+// What people without cones for long, middle and short waves see (Machado et al. 2009), as in
+// tests/plotting/test_coloring.py.
+const VISIONS = {
+  normal: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  protanopia: [
+    0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998,
+  ],
+  deuteranopia: [
+    0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881,
+  ],
+  tritanopia: [
+    1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039,
+  ],
+};
+const TO_XYZ = [0.4124, 0.3576, 0.1805, 0.2126, 0.7152, 0.0722, 0.0193, 0.1192, 0.9505];
+
+const times = (m, v) => [0, 3, 6].map((k) => m[k] * v[0] + m[k + 1] * v[1] + m[k + 2] * v[2]);
+
+/** CIE Lab of a colour as somebody sees it. */
+function lab(color, vision) {
+  const linear = rgb(color)
+    .map((value) => value / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+  const seen = times(VISIONS[vision], linear).map((v) => Math.min(Math.max(v, 0), 1));
+  const [x, y, z] = times(TO_XYZ, seen)
+    .map((v, k) => v / [0.9505, 1, 1.089][k])
+    .map((v) => (v > 216 / 24389 ? Math.cbrt(v) : ((24389 / 27) * v + 16) / 116));
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+/** The least distance of two colours of two lists, for any kind of vision. */
+function apart(some, others) {
+  let least = Infinity;
+  for (const vision of Object.keys(VISIONS)) {
+    for (const a of some) {
+      for (const b of others) {
+        if (a === b) continue;
+        const [p, q] = [lab(a, vision), lab(b, vision)];
+        least = Math.min(least, Math.hypot(...p.map((value, k) => value - q[k])));
+      }
+    }
+  }
+  return least;
+}
+
+const GREYS = { light: ["#FFFFFF", "#BDBDBD", "#737373"], dark: ["#16181D", "#5C6068", "#9EA3AB"] };
+// As far as both lists go: the first four, the first eight, from the other categories, and all.
+const LEAST = { light: [33, 16.9, 12.7, 12.4], dark: [30, 14.4, 11.6, 11.5] };
+
+for (const theme of ["light", "dark"]) {
+  test(`branches and categories are told apart by all readers, ${theme}`, () => {
+    const palette = (isBranch) =>
+      categoryColors(new Array(16).fill(1), theme, isBranch).map((style) => style.color);
+    const [branches, categories] = [palette(true), palette(false)];
+    const [four, eight, more, all] = LEAST[theme];
+    assert.equal(new Set([...branches, ...categories]).size, 32);
+    assert.ok(apart(branches.slice(0, 4), branches.slice(0, 4)) > four);
+    assert.ok(apart(branches.slice(0, 8), branches.slice(0, 8)) > eight);
+    assert.ok(apart(branches.slice(0, 8), categories.slice(0, 8)) > eight);
+    assert.ok(apart(branches.slice(0, 8), GREYS[theme]) > eight);
+    assert.ok(apart(branches.slice(0, 8), categories.slice(8)) > more);
+    assert.ok(apart(branches, [...branches, ...categories, ...GREYS[theme]]) > all);
+  });
+}
+
+test("branches on dark ground can be seen", () => {
+  const ground = themeOf("dark").ground;
+  for (const { color } of categoryColors(new Array(16).fill(1), "dark", true)) {
+    assert.ok(contrast(rgb(color), ground) >= 3, color);
+  }
+});
+
+test("branches are coloured by their own list, a column of the same name is not", () => {
+  const column = { key: "branch", kind: "category", name: "branch", labels: ["x"], codes: [0] };
+  const own = colorize(column, "light").styles[0].color;
+  const other = colorize({ ...column, key: "column:3" }, "light").styles[0].color;
+  assert.equal(other, "#0072B2");
+  assert.notEqual(own, other);
+});
