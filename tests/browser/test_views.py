@@ -683,9 +683,7 @@ def lengthy(tmp_path_factory):
     )
     made = fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root={"node": "T1"})
     path = tmp_path_factory.mktemp("lengthy") / "report.html"
-    write_report(
-        path, made, features=table, annotations=notes, title=long, color=notes.columns[0]
-    )
+    write_report(path, made, features=table, annotations=notes, title=long, color=notes.columns[0])
     return path, table, notes
 
 

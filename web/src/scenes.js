@@ -1,8 +1,9 @@
 // What the two views draw of the app's state.
 
 import { annotations } from "./marks.js";
+import { flatNodes, flatPlace, onAxes } from "./model/flat.js";
 import { rgb } from "./view/colors.js";
-import { clipped, counted, grouped, number, ticks } from "./view/format.js";
+import { clipped, counted, grouped, number, roundBelow, ticks } from "./view/format.js";
 
 // Beyond so many nodes, or a third of the samples, only tips and forks are clicked, unless the tool
 // is for roots.
@@ -90,21 +91,38 @@ export function dashWords(app) {
 
 // The embedding
 
-/** Positions of samples and nodes in the space that is drawn, of two or three dimensions. */
-function embeddingPositions(app, dims) {
-  const { samples, dims: given } = app.state;
-  const shown = Math.min(dims, given);
-  const positions = new Float32Array(3 * app.nRows);
-  for (let i = 0; i < app.nRows; i += 1) {
-    for (let k = 0; k < shown; k += 1) positions[3 * i + k] = samples.points[given * i + k];
+/** Places of rows, three numbers each, from arrays with fewer. */
+function inSpace(values, given, n, shown = given) {
+  const places = new Float32Array(3 * n);
+  for (let i = 0; i < n; i += 1) {
+    for (let k = 0; k < shown; k += 1) places[3 * i + k] = values[given * i + k];
   }
-  const { nodes, node_dims: d } = app.graph;
+  return places;
+}
+
+/**
+ * Positions of samples and nodes in a picture: "flat", or the "2" or "3" axes that show the tree
+ * best, or the components themselves if there are no more than two.
+ */
+function embeddingPositions(app, picture) {
+  const { samples, dims, views } = app.state;
+  const { nodes, node_dims: d, edges } = app.graph;
   const nNodes = nodes.length / d;
-  const places = new Float32Array(3 * nNodes);
-  for (let i = 0; i < nNodes; i += 1) {
-    for (let k = 0; k < shown; k += 1) places[3 * i + k] = nodes[d * i + k];
+  if (picture === "flat") {
+    const places = flatNodes(views.flat, edges, nNodes);
+    return {
+      positions: inSpace(views.flat.points, 2, app.nRows),
+      places: inSpace(places, 2, nNodes),
+    };
   }
-  return { positions, places };
+  const shown = Math.min(Number(picture), dims);
+  const positions = views?.axes.points ?? samples.points;
+  return {
+    positions: inSpace(positions, dims, app.nRows, shown),
+    places: views
+      ? inSpace(views.axes.nodes, dims, nNodes, shown)
+      : inSpace(nodes, d, nNodes, shown),
+  };
 }
 
 /** Edges of the graph as lines, and where each lies on its branch, if that is in doubt. */
@@ -130,9 +148,9 @@ function dashed(app, wayOf) {
   };
 }
 
-/** The embedding with its graph. */
-export function embeddingScene(app, theme, dims, tool) {
-  const { positions, places } = embeddingPositions(app, dims);
+/** The embedding with its graph, in one of its pictures. */
+export function embeddingScene(app, theme, picture, tool) {
+  const { positions, places } = embeddingPositions(app, picture);
   const { edges } = app.graph;
   const { lines, branches, dashOf } = edgeLines(app, places);
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
@@ -150,26 +168,95 @@ export function embeddingScene(app, theme, dims, tool) {
     lineWidth: edges.length > 4000 ? 1 : 2.2,
     linesFirst: app.nRows <= MOST_ABOVE,
     nodes,
-    placeOf: (sample) => embeddingPlace(app, sample, dims),
+    placeOf: (sample) => embeddingPlace(app, sample, picture),
     decorate: (view) => [
-      ...axisNames(app, theme, dims, view.project),
+      ...(picture === "3" ? axisNames(app, theme, view.project) : []),
+      ...(picture === "flat" ? scaleBar(theme, view) : []),
+      ...caption(app, theme, picture, view.size),
       ...annotations(app, theme, tool, view, {
         ...drawn,
-        placeOf: (sample) => embeddingPlace(app, sample, dims),
+        placeOf: (sample) => embeddingPlace(app, sample, picture),
+        foot: app.state.views ? CAPTION : 0,
+        more: picture === "flat" ? branchSizes(app, theme, lines, view.project) : [],
       }),
     ],
   };
 }
 
-function embeddingPlace(app, sample, dims) {
-  return [0, 1, 2].map((k) => (k < dims ? (sample.projection[k] ?? 0) : 0));
+function embeddingPlace(app, sample, picture) {
+  const { views } = app.state;
+  if (picture === "flat") return [...flatPlace(views.flat, app.graph, sample), 0];
+  const place = views ? onAxes(views.axes, sample.projection) : sample.projection;
+  return [0, 1, 2].map((k) => (k < Number(picture) ? (place[k] ?? 0) : 0));
+}
+
+// The height of the words at the foot of the embedding, in pixels.
+const CAPTION = 20;
+
+/** What the picture shows, in words at its foot. */
+function caption(app, theme, picture, [width, height]) {
+  const { views } = app.state;
+  if (!views) return [];
+  const shares = views.axes.shares.slice(0, Number(picture));
+  const shown = Math.round(100 * shares.reduce((sum, share) => sum + share, 0));
+  const words =
+    picture === "flat"
+      ? "Lengths along the tree and distances from it are true."
+      : `The linear axes that show the tree best: ${shown} % of its extent.`;
+  const short = picture === "flat" ? "true lengths and distances" : `${shown} % of the extent`;
+  const text = width < 500 ? short : words;
+  return [{ kind: "text", x: 12, y: height - 6, text, size: 11, fill: theme.soft }];
+}
+
+/** A bar as long as a round number, at the foot of the flat drawing: it has no axes. */
+function scaleBar(theme, { size: [width, height], matrix }) {
+  const scale = Math.abs(matrix[0]);
+  const length = roundBelow((0.18 * width) / scale);
+  const [right, y] = [width - 14, height - 9];
+  const left = right - length * scale;
+  const look = { kind: "text", size: 11, fill: theme.soft, anchor: "end" };
+  return [
+    { kind: "lines", xy: [left, y, right, y], color: theme.ink, width: 2 },
+    { ...look, x: left - 6, y: y + 4, text: number(length) },
+  ];
+}
+
+/** The number of samples beside each branch of the flat drawing, where nothing is covered. */
+function branchSizes(app, theme, lines, project) {
+  const { branches, ofEdge, start, sign, lengths: most } = app.tree;
+  if (branches.length > MOST_COUNTED) return [];
+  return branches.map((_, branch) => {
+    const at = (part) => {
+      const along = part * most[branch];
+      const edge = ofEdge.findIndex((other, k) => {
+        const ends = [start[k], start[k] + sign[k] * app.graph.lengths[k]];
+        return other === branch && along >= Math.min(...ends) && along <= Math.max(...ends);
+      });
+      if (edge < 0) return null;
+      const length = app.graph.lengths[edge] || 1;
+      const here = (sign[edge] * (along - start[edge])) / length;
+      const [x0, y0, z0, x1, y1, z1] = lines.subarray(6 * edge, 6 * edge + 6);
+      return project(x0 + here * (x1 - x0), y0 + here * (y1 - y0), z0 + here * (z1 - z0));
+    };
+    const spots = [0.5, 0.35, 0.65, 0.2, 0.8]
+      .map(at)
+      .filter(Boolean)
+      .flatMap(([x, y]) =>
+        [14, 28, 44].flatMap((away) => [
+          [x, y + away],
+          [x, y - away],
+          [x + 2 * away, y],
+          [x - 2 * away, y],
+        ]),
+      );
+    return { text: `n = ${grouped(app.branchSizes[branch])}`, size: 11, fill: theme.soft, spots };
+  });
 }
 
 /** Arrows along the axes in three dimensions, in the corner. */
-function axisNames(app, theme, dims, project) {
-  if (dims < 3) return [];
+function axisNames(app, theme, project) {
   const zero = project(0, 0, 0);
-  const names = app.state.axes.slice(0, 3);
+  const names = (app.state.views?.axes.names ?? app.state.axes).slice(0, 3);
   return names.flatMap((name, k) => {
     const end = project(...[0, 1, 2].map((c) => (c === k ? 1 : 0)));
     const [dx, dy] = [end[0] - zero[0], end[1] - zero[1]];

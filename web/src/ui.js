@@ -33,9 +33,16 @@ const NOT_CHOSEN = "Nobody has chosen this root: it is the first end of the long
 // Screens so narrow have panels as sheets, and a legend that is closed at first (style.css).
 const NARROW = "(max-width: 780px)";
 
+// Of the first view, where there are more than two components.
+const PICTURES = [
+  ["flat", "Flat"],
+  ["2", "2-D"],
+  ["3", "3-D"],
+];
+
 /** Build everything into an element. */
 export function buildPage(app, root) {
-  app.dims = Math.min(app.state.dims, 2);
+  app.picture = app.state.views?.flat ? "flat" : "2";
   app.tool = "pan";
   addTheme(app);
   app.narrow = window.matchMedia(NARROW);
@@ -272,15 +279,9 @@ function toolbar(app) {
       "pan",
       (tool) => setTool(app, tool),
     ),
-    app.state.dims >= 3
-      ? choice(
-          "Dimensions",
-          [
-            ["2", "2-D"],
-            ["3", "3-D"],
-          ],
-          "2",
-          (dims) => setDims(app, Number(dims)),
+    app.state.views
+      ? choice("Picture", PICTURES.slice(app.state.views.flat ? 0 : 1), app.picture, (picture) =>
+          setPicture(app, picture),
         )
       : null,
     choice(
@@ -448,15 +449,15 @@ function setTool(app, tool) {
   drawScenes(app);
 }
 
-function setDims(app, dims) {
-  app.dims = dims;
+function setPicture(app, picture) {
+  app.picture = picture;
   drawScenes(app);
-  app.plots.embedding.fit(dims === 3);
+  app.plots.embedding.fit(picture === "3");
 }
 
 function drawScenes(app) {
   const theme = app.themeColors();
-  app.plots.embedding.setScene(embeddingScene(app, theme, app.dims, app.tool));
+  app.plots.embedding.setScene(embeddingScene(app, theme, app.picture, app.tool));
   app.plots.tree.setScene(treeScene(app, theme, app.tool));
 }
 

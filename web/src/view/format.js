@@ -77,3 +77,9 @@ export function ticks(low, high, n = 5) {
   for (let k = first; k <= last; k += 1) found.push(Number((k * step).toFixed(digits)));
   return found;
 }
+
+/** The largest of 1, 2 and 5 times a power of ten that is not larger. */
+export function roundBelow(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [5, 2, 1].map((k) => k * power).find((round) => round <= value * (1 + 1e-9));
+}

@@ -7,6 +7,7 @@ import {
   grouped,
   number,
   percent,
+  roundBelow,
   ticks,
 } from "../../src/view/format.js";
 
@@ -72,4 +73,8 @@ test("ticks are round numbers within their range", () => {
     assert.ok(found.length >= 3 && found.length <= 12, `${low} ${high} ${found}`);
     assert.ok(found.every((v) => v >= low - 1e-12 * Math.abs(low) && v <= high * (1 + 1e-12)));
   }
+});
+
+test("a bar of the scale has a round length", () => {
+  assert.deepEqual([0.7, 1, 4.99, 34, 5e-4].map(roundBelow), [0.5, 1, 2, 20, 5e-4]);
 });
