@@ -27,9 +27,9 @@ def main(picture: str) -> None:
     parts = iter(figure.subfigures(3, 3).flat)
 
     ax = plot_embedding(path, color="pseudotime", ax=next(parts).subplots())
-    ax.set_title("A trajectory, by pseudotime")
-    ax = plot_embedding(path, color="branch", ax=next(parts).subplots())
-    ax.set_title("By branch")
+    ax.set_title("A trajectory drawn flat")
+    ax = plot_embedding(path, color="branch", view="axes", ax=next(parts).subplots())
+    ax.set_title("In the linear axes that show it best")
     ax = next(parts).add_subplot(projection="3d", computed_zorder=False)
     plot_embedding(path, color="branch", dims=3, legend="none", ax=ax)
     ax.set_title("In three dimensions")

@@ -50,6 +50,8 @@ VIEWS = ("auto", "flat", "axes", "both")
 MOST_WIDTH, LEAST_HEIGHT, MOST_HEIGHT, KEY_WIDTH = 12.0, 3.2, 5.0, 1.5
 # Width by height of a panel.
 LEAST_RATIO, MOST_RATIO = 0.6, 3.0
+# What stands beside the bar of a flat drawing, after its length.
+FLAT_WORDS = "in units of the data: lengths along the tree and distances from it are true"
 
 
 @documented(PICTURES)
@@ -300,13 +302,9 @@ def panel_grid(scenes: list[Scene], n_rows: int, figure: Any = None) -> Any:
 
 
 def name_axes_once(axes: Any) -> None:
-    """Of rows with the same axes, name these below the last and describe them above the first."""
-    for row in axes[:-1]:
-        for ax in row:
-            ax.set_xlabel("")
-    for row in axes[1:]:
-        for ax in row:
-            ax.set_title("", loc="left")
+    """Of rows with the same axes, name these below the last."""
+    for ax in axes[:-1].ravel():
+        ax.set_xlabel("")
 
 
 def panel_ratio(scene: Scene) -> float:
@@ -329,12 +327,13 @@ def draw_scene(
         draw_graph(ax, scene)
         if milestones and scene.milestones is not None:
             draw_milestones(ax, scene)
-    finish_axes(ax, scene)
-    told = [scene.note] if scene.note else []
-    if scene.branches and scene.courses:
-        told.append(UNSURE_NOTE)
+    told = [UNSURE_NOTE] if scene.branches and scene.courses else []
     if n_drawn < len(scene.points):
         told.append(f"{n_drawn:,} of {len(scene.points):,} samples drawn")
+    if scene.is_flat:
+        finish_flat(ax, scene, told)
+        return
+    finish_axes(ax, scene)
     if told:
         note(ax, "\n".join(told))
 
@@ -463,11 +462,6 @@ def draw_milestones(ax: Any, scene: Scene) -> None:
 
 def finish_axes(ax: Any, scene: Scene) -> None:
     """Names of the axes; one unit is as long on one as on another."""
-    if scene.axis_names == ["", ""]:
-        ax.set_aspect("equal", adjustable="datalim")
-        ax.set_axis_off()
-        draw_scale(ax, scene)
-        return
     ax.set_xlabel(plain(scene.axis_names[0]))
     ax.set_ylabel(plain(scene.axis_names[1]))
     if is_3d(ax):
@@ -481,8 +475,10 @@ def finish_axes(ax: Any, scene: Scene) -> None:
     tidy(ax)
 
 
-def draw_scale(ax: Axes, scene: Scene) -> None:
-    """A bar as long as a round number, below the flat drawing: it has no axes."""
+def finish_flat(ax: Axes, scene: Scene, told: list[str]) -> None:
+    """A flat drawing has no axes, but a bar as long as a round number, and words below it."""
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.set_axis_off()
     places = np.vstack([scene.points, scene.nodes])
     low, high = places.min(axis=0), places.max(axis=0)
     span = float((high - low).max())
@@ -493,7 +489,7 @@ def draw_scale(ax: Axes, scene: Scene) -> None:
     dark, _ = ink(ax)
     ax.plot([foot[0], foot[0] + length], [foot[1]] * 2, color=dark, linewidth=2.0, zorder=3)
     ax.annotate(
-        f"{length:g} in units of the data",
+        "\n".join([f"{length:g} {FLAT_WORDS}", *told]),
         (foot[0], foot[1]),
         xytext=(0, -3),
         textcoords="offset points",

@@ -28,7 +28,6 @@ from .coloring import (
 
 # Beside more branches numbers would hide the picture.
 MOST_BRANCH_LABELS = 40
-FLAT_NOTE = "lengths along the tree and distances from it are true"
 
 
 class Scene(NamedTuple):
@@ -46,7 +45,7 @@ class Scene(NamedTuple):
     branches: tuple["BranchLabel", ...] = ()
     courses: tuple[Ints, ...] = ()  # nodes along branches that resamples do not find again
     closings: Ints = np.empty((0, 2), dtype=np.intp)  # pairs of nodes that are one
-    note: str = ""  # what the picture shows, in small print
+    is_flat: bool = False  # whether the tree is drawn flat, without axes
 
 
 class BranchLabel(NamedTuple):
@@ -204,20 +203,18 @@ def flat_scene(result: Any, scene: Scene) -> Scene:
         edges=drawn.edges,
         weights=None,
         closings=drawn.closings,
-        note=FLAT_NOTE,
+        is_flat=True,
     )
 
 
 def scene_on_axes(scene: Scene, dims: int) -> Scene:
-    """The same scene in the linear axes that show its graph best, with their names."""
+    """The same scene in the linear axes that show its graph best, named by what they show of it."""
     start = int(scene.roots[0]) if len(scene.roots) else None
     found = tree_axes(scene.nodes, scene.edges, scene.points, start, dims)
-    shown = f"{100 * found.shares.sum():.0f} %"
     return scene._replace(
         points=scene.points @ found.axes,
         nodes=scene.nodes @ found.axes,
         axis_names=[f"tree axis {k + 1} ({100 * s:.0f} %)" for k, s in enumerate(found.shares)],
-        note=f"the linear axes that show the tree best: {shown} of its extent",
     )
 
 
