@@ -2,11 +2,18 @@
 
 import csv
 import io
+import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
+
+# What spreadsheets take for a formula, or skip before they look for one; apostrophes may precede.
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+GUARDED = re.compile(r"'+[=+\-@\t\r\n]")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @contextmanager
@@ -58,8 +65,37 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[TextIO]:
         yield file
 
 
+def guarded(cell: Any) -> Any:
+    """A cell that spreadsheets take as text: an apostrophe before what might be a formula.
+
+    Numbers stay as they are. Text that looks guarded already gets one apostrophe more, so that
+    `unguarded` gives back every text.
+
+    Examples
+    --------
+    >>> from branchwise._writing import guarded
+    >>> [guarded(cell) for cell in ("=1+1", "-2.5", "-", "'@x", "P01", 7)]
+    ["'=1+1", '-2.5', "'-", "''@x", 'P01', 7]
+    """
+    if not isinstance(cell, str) or not FORMULA.match(cell) or NUMBER.fullmatch(cell):
+        return cell
+    return f"'{cell}"
+
+
+def unguarded(cell: Any) -> Any:
+    """The text that `guarded` was given.
+
+    Examples
+    --------
+    >>> from branchwise._writing import unguarded
+    >>> [unguarded(cell) for cell in ("'=1+1", "-2.5", "''@x", "'quoted'")]
+    ['=1+1', '-2.5', "'@x", "'quoted'"]
+    """
+    return cell[1:] if isinstance(cell, str) and GUARDED.match(cell) else cell
+
+
 def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a CSV file, whole or not at all.
+    """Write a CSV file, whole or not at all, in which no text is a formula to spreadsheets.
 
     Examples
     --------
@@ -71,6 +107,11 @@ def write_table(path: str | Path, header: Sequence[str], rows: Iterable[Sequence
     ['source,target', '0,1', '1,2']
     """
     with replacing(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        # A return that is not quoted would begin a new row, and a new cell.
+        usual, quoted = (
+            csv.writer(file, lineterminator="\n", quoting=quoting)
+            for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC)
+        )
+        for row in itertools.chain([header], rows):
+            has_return = any("\r" in cell for cell in row if isinstance(cell, str))
+            (quoted if has_return else usual).writerow([guarded(cell) for cell in row])

@@ -5,6 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from branchwise._writing import guarded, unguarded
+from branchwise.cli.results import read_samples, with_text, write_frame
 
 from .conftest import read_rows, read_run
 
@@ -150,3 +155,90 @@ def test_dates_and_lists_of_parquet_are_annotations(simulated, tmp_path, branchw
     assert branchwise("fit", path, "-o", out, *ID)[0] == 0
     assert branchwise("fit", path, "-o", out, *ID, "--color", "visit", "--force")[0] == 0
     assert "visit (days)" in (out / "figure.svg").read_text(encoding="utf-8")
+
+
+LABELS = st.text(st.sampled_from("=+-@\t\r\n'1.5ea, \""), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(
+    names=st.lists(LABELS, min_size=3, max_size=3, unique=True),
+    rows=st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=4),
+)
+@example(names=["-", "a\r=1", "b"], rows=[("x\r=cmd", "'-5", "-5"), ("'", "\r", "\n")])
+def test_tables_come_back_as_they_were_and_hold_no_formula(names, rows, tmp_path_factory):
+    frame = pd.DataFrame(rows, columns=names).set_index(names[0])
+    frame["number"] = -np.arange(len(rows)) - 0.5
+    path = tmp_path_factory.mktemp("round") / "embedding.csv"
+    write_frame(frame, path)
+    header, written = read_rows(path)
+    assert {len(row) for row in [header, *written]} == {4}
+    for cell in (cell for row in [header, *written] for cell in row):
+        assert not cell.startswith(tuple("=+-@\t\r\n")) or np.isfinite(float(cell))
+    found = read_samples(path, names[1:])
+    assert found.index.tolist() == frame.index.tolist()
+    assert found.index.name == names[0]
+    assert found.columns.tolist() == [*names[1:], "number"]
+    for name in frame:
+        assert found[name].tolist() == frame[name].tolist()
+
+
+def test_values_that_are_not_text_are_written_as_ever(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "whole": np.array([-1, None], dtype=object),
+            "kind": pd.Categorical(["=a", "b"]),
+            "since": pd.to_timedelta(["-1 days", None]),
+            "day": pd.to_datetime(["2020-01-01", None]),
+            "infinite": [-np.inf, np.nan],
+            "flag": pd.array([True, None], dtype="boolean"),
+        },
+        index=["-x", "2"],
+    )
+    write_frame(frame, tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text().splitlines() == [
+        ",whole,kind,since,day,infinite,flag",
+        "'-x,-1,'=a,'-1 days,2020-01-01,-inf,True",
+        "2,,b,,,,",
+    ]
+    again = with_text(with_text(frame, guarded), unguarded)
+    pd.testing.assert_frame_equal(again.drop(columns="since"), frame.drop(columns="since"))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_formulas_in_names_and_labels_are_text_to_spreadsheets(
+    ending, simulated, tmp_path, branchwise
+):
+    labels = np.where(np.arange(len(simulated)) % 2, "=HYPERLINK(1)", "'-plain")
+    table = simulated.assign(**{"@stage": labels})
+    table["patient"] = [f"-{name}" for name in table["patient"]]
+    path, out = tmp_path / "table.csv", tmp_path / "out"
+    table.to_csv(path, index=False)
+    given = ("--color", "@stage", "--root", "T1", "--format", ending)
+    assert branchwise("fit", path, "-o", out, *ID, *given)[0] == 0
+    if ending == "csv":
+        header, rows = read_rows(out / "embedding.csv")
+        assert "'@stage" in header
+        column = header.index("'@stage")
+        assert {row[column] for row in rows} == {"'=HYPERLINK(1)", "''-plain"}
+        assert {row[0][:3] for row in rows} == {"'-P"}
+    samples = read_samples(out / f"embedding.{ending}", ["@stage"])
+    assert samples.index.tolist() == table["patient"].tolist()
+    assert samples["@stage"].tolist() == labels.tolist()
+    for command in (
+        ["plot", out, "--color", "@stage"],
+        ["plot", out, "--root", "sample=-P010", "--kind", "layout"],
+        ["plot", out, "--root", "@stage='-plain", "--kind", "layout"],
+        ["plot", out, "--kind", "trends"],
+        ["score", out, "--labels", "@stage"],
+        ["report", out, "-o", tmp_path / "page.html"],
+    ):
+        code, _, err = branchwise(*command)
+        assert code == 0, err
+    code, text, err = branchwise("transform", out, path)
+    assert code == 0, err
+    assert {line.split(",")[0][:3] for line in text.splitlines()[1:]} == {"'-P"}
+    code, _, err = branchwise("transform", out, path, "-o", tmp_path / "placed.tsv")
+    assert code == 0, err
+    lines = (tmp_path / "placed.tsv").read_text().splitlines()
+    assert {line.split("\t")[0][:3] for line in lines[1:]} == {"'-P"}

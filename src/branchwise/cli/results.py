@@ -1,10 +1,11 @@
 """The folder of a fit: written whole or not at all, and read again, with the input if need be."""
 
+import csv
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +16,12 @@ from scipy import sparse
 from .._compat import import_extra, import_pandas
 from .._messages import listed
 from .._typing import Matrix
-from .._writing import replacing_bytes
+from .._writing import guarded, replacing_bytes, unguarded
 from ..data.table import Table, column, columns, rows_of_table
 from ..io import file_hash, read_table
 from ..persistence.loading import load
 from ..pipeline import Pipeline, start_of
 from ..trajectory import Trajectory
-from ..trajectory.bootstrap import Support
 from .console import Failure, Usage, as_json
 from .request import parse_root
 
@@ -165,7 +165,58 @@ def write_frames(frames: Iterable[Any], path: Path) -> None:
                 writer.write_table(part)
             else:
                 separator = "\t" if path.suffix == ".tsv" else ","
-                frame.to_csv(file, mode="wb", sep=separator, lineterminator="\n", header=k == 0)
+                write_text(frame, file, mode="wb", sep=separator, header=k == 0)
+
+
+def write_text(frame: Any, file: Any, **options: Any) -> None:
+    """Write a DataFrame as CSV in which no text is a formula to spreadsheets."""
+    safe = with_text(frame, guarded)
+    parts = [safe.columns, safe.index, [safe.index.name]]
+    parts += [safe.iloc[:, k] for k, dtype in enumerate(safe.dtypes) if dtype.kind == "O"]
+    # A return that is not quoted would begin a new row, and a new cell.
+    has_return = any(isinstance(cell, str) and "\r" in cell for part in parts for cell in part)
+    quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
+    safe.to_csv(file, lineterminator="\n", quoting=quoting, **options)
+
+
+def with_text(frame: Any, change: Callable[[Any], Any]) -> Any:
+    """A DataFrame with every text changed: cells, and names of samples and of columns.
+
+    With `guarded`, what spreadsheets might run is text to them; with `unguarded` it is as it was.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise._writing import guarded
+    >>> from branchwise.cli.results import with_text
+    >>> with_text(pd.DataFrame({"=a": ["@x", "y"], "b": [-1, 2]}), guarded).to_dict("list")
+    {"'=a": ["'@x", 'y'], 'b': [-1, 2]}
+    """
+    pandas = import_pandas()
+    changed = frame.copy(deep=False)
+    for k in range(frame.shape[1]):
+        changed.isetitem(k, text_changed(frame.iloc[:, k], change))
+    changed.columns = pandas.Index([change(name) for name in frame.columns], dtype=object)
+    names = pandas.Series(frame.index, index=frame.index)
+    changed.index = pandas.Index(text_changed(names, change), name=change(frame.index.name))
+    return changed
+
+
+def text_changed(column: Any, change: Callable[[Any], Any]) -> Any:
+    """A Series with its texts changed, or itself if there is nothing to change."""
+    pandas = import_pandas()
+    types, dtype = pandas.api.types, column.dtype
+    if types.is_numeric_dtype(dtype) or types.is_datetime64_any_dtype(dtype):
+        return column
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return column.cat.rename_categories([change(kind) for kind in dtype.categories])
+    if dtype.kind == "m":  # "-1 days" is text
+        column = column.astype(str).where(column.notna(), None)
+    # Not by map, which makes floats of whole numbers beside missing ones.
+    cells = np.fromiter((change(cell) for cell in column), dtype=object, count=len(column))
+    if all(new is old for new, old in zip(cells, column, strict=True)):
+        return column
+    return pandas.Series(cells, index=column.index, name=column.name, dtype=object)
 
 
 def write_json(facts: dict[str, Any], path: Path) -> None:
@@ -227,9 +278,9 @@ def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
     if path.suffix == ".parquet":
         import_extra("pyarrow", "Parquet", "cli")
         return pandas.read_parquet(path)
-    dtypes: dict[int | str, type] = {0: str, **dict.fromkeys(text, str)}
+    dtypes: dict[int | str, type] = {0: str, **dict.fromkeys(map(guarded, text), str)}
     # Of what may be called missing, "None" is a therapy: only an empty cell was written as missing.
-    return pandas.read_csv(
+    written = pandas.read_csv(
         path,
         index_col=0,
         dtype=dtypes,
@@ -237,6 +288,7 @@ def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
         na_values=[""],
         float_precision="round_trip",
     )
+    return with_text(written, unguarded)
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -258,35 +310,6 @@ def load_pipeline(path: str | Path) -> Pipeline:
 
 
 def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
-    """The trajectory with its support, from another root if one is given."""
-    path, support = from_root(made, result, text, at), recorded_support(result)
-    return path if support is None else path.with_support(support)
-
-
-def recorded_support(result: Result) -> Support | None:
-    """How often the branches were found again, as the tables say; models do not hold it."""
-    files, facts = result.run["files"], result.run.get("support")
-    tables = [result.folder / Path(files.get(n, "none")).name for n in ("branches", "support")]
-    if facts is None or not all(path.is_file() for path in tables):
-        return None
-    branches, milestones = map(read_samples, tables)
-    if "support" not in branches:
-        return None
-    pandas = import_pandas()
-    return Support(
-        branches_=branches,
-        milestones_=milestones,
-        pseudotime_=pandas.DataFrame(),  # is in no table
-        n_tips_=pandas.Series({int(n): count for n, count in facts["tips"].items()}),
-        method_="bootstrap",
-        n_resamples_=int(facts["resamples"]),
-        n_failed_=int(facts["failed"]),
-        messages_=(),
-        n_unconverged_=0,
-    )
-
-
-def from_root(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
     """The trajectory, from another root if one is given."""
     root = parse_root(text, at, result.annotations)
     if root is None:

@@ -14,7 +14,7 @@ from ..pipeline import Pipeline
 from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure
 from .fit import check_missing
-from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames
+from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames, write_text
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -87,7 +87,7 @@ def write_parts(
         ]
     else:
         for k, part in enumerate(told()):
-            part.to_csv(sys.stdout, lineterminator="\n", header=k == 0)
+            write_text(part, sys.stdout, header=k == 0)
     return done
 
 

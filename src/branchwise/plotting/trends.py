@@ -20,8 +20,8 @@ from ..trajectory.lineage import lineage_to
 from ..trajectory.sentences import SURE
 from .coloring import Coloring
 from .points import draw_points
-from .scene import branch_coloring, branch_colors, check_path
-from .style import check_legend, halo, new_axes, note, plain, tidy
+from .scene import branch_coloring, branch_colors, check_path, unsure_branches
+from .style import DASHES, check_legend, halo, new_axes, note, plain, tidy
 
 # More curves in one new figure would be too small to read.
 MOST_FEATURES = 24
@@ -33,8 +33,6 @@ N_POINTS = 201
 # Of the samples, what a panel shows in any case lies between these quantiles. Bands and other
 # samples are shown as far as this part of the height beyond, and cut there.
 QUANTILES, BEYOND = (0.005, 0.995), 0.5
-# Branches that are not sure (`branchwise.trajectory.sentences`).
-DASHED = (0.0, (4.0, 1.6))
 
 
 @documented(PICTURES)
@@ -118,7 +116,7 @@ def plot_trends(
     count = table["n_samples"].to_numpy().reshape(shape)[:, :, 0]
     axes = axes_for(ax, chosen)
     coloring, colors = branch_coloring(path, rows), branch_colors(path, rows)
-    sure = is_sure(path)[rows]
+    sure = ~unsure_branches(path)[rows]
     shown = np.isin(path.view.branches.placed.edge, rows)
     for k, (one, name, column) in enumerate(zip(axes, chosen, columns, strict=True)):
         y = numbers[:, [column]]
@@ -129,7 +127,7 @@ def plot_trends(
         draw_samples(one, path.pseudotime_, np.where(drawn < low, np.nan, drawn), high, coloring)
         for branch, color, is_solid in zip(rows, colors, sure, strict=True):
             if count[k, branch]:
-                draw_curve(one, curves[:, k, branch], color, "-" if is_solid else DASHED)
+                draw_curve(one, curves[:, k, branch], color, "-" if is_solid else DASHES)
         one.set(ylim=(low, high), ylabel=plain(name))
         n_outside = np.count_nonzero((drawn < low) | (drawn > high))
         if n_outside:
@@ -141,14 +139,6 @@ def plot_trends(
     if legend != "none":
         add_branch_legend(axes, path, replace(coloring, values=coloring.values[shown]), legend)
     return axes if len(chosen) > 1 or np.ndim(ax) else axes[0]
-
-
-def is_sure(path: Trajectory) -> Any:
-    """Which branches were found again often enough; all of them, if nobody has looked."""
-    table = path.branch_table_
-    if "support" not in table:
-        return np.ones(len(table), dtype=bool)
-    return ~(table["support"].to_numpy(float) < SURE)
 
 
 def heights(y: Floats, curves: Floats) -> tuple[float, float]:
@@ -199,21 +189,21 @@ def add_branch_legend(axes: Any, path: Trajectory, coloring: Coloring, legend: s
     """One legend for all panels: the branches, their samples and their support."""
     table = path.branch_table_
     support = table.get("support", {})
-    sure = dict(zip(table.index, is_sure(path), strict=True))
+    sure = dict(zip(table.index, ~unsure_branches(path), strict=True))
     labels, handles = [], []
     for k in np.flatnonzero(coloring.counts):
         name = coloring.labels[k]
         found = support.get(name, np.nan)
         counted = f"{coloring.counts[k]:,}" + ("" if np.isnan(found) else f", {100 * found:.0f} %")
         labels.append(f"{plain(name)} ({counted})")
-        style = "-" if sure.get(name, True) else DASHED
+        style = "-" if sure.get(name, True) else DASHES
         marker, color = coloring.markers[k], coloring.colors[k]
         handles.append(Line2D([], [], color=color, ls=style, lw=1.8, marker=marker, markersize=5))
     if not handles:
         return
     if any(handle.get_linestyle() != "-" for handle in handles):
         labels.append(f"dashed: below {SURE:.0%}".replace("%", " %"))
-        handles.append(Line2D([], [], color="0.45", ls=DASHED, lw=1.2))
+        handles.append(Line2D([], [], color="0.45", ls=DASHES, lw=1.2))
     beside = corner_of(axes)
     engine = beside.figure.get_layout_engine()
     options: dict[str, Any] = {"loc": "upper right"}
