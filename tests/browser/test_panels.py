@@ -97,7 +97,7 @@ def test_the_branch_panel_says_in_words_how_sure_a_branch_is(open_page, tmp_path
         p = "p < 0.001" if row["p"] < 0.001 else f"p = {row['p']:.2g}"
         rare = "that is rare" if row["p"] <= 0.05 else "is not rare"
         assert re.search(rf"{rare} where nothing forks \({re.escape(p)}\)", told)
-        assert ("of its length; the rest is a gap" in told) == (row["occupied"] < 0.995)
+        assert ("of its length; the rest is a gap" in told) == (row["occupied"] < 0.95)
 
 
 def test_a_page_without_resamples_says_so_and_has_no_column_of_them(open_page, report):
@@ -613,7 +613,7 @@ def test_every_header_of_numbers_is_plain_or_in_the_glossary(open_page, report):
     page.get_by_role("tab", name="Selection").click()
     heads += page.locator("#panel-selection .compared thead th").all_inner_texts()
     explained = set(page.locator(".explained").all_text_contents())
-    assert {"comes after", "length", "effect d", "difference", "p", "adjusted p"} <= explained
+    assert {"comes after", "length", "effect d", "differs by", "p", "adjusted p"} <= explained
     assert {" ".join(head.split()) for head in heads} <= plain | explained
 
 
