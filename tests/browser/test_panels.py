@@ -56,6 +56,16 @@ def test_support_and_evidence_stay_with_their_stretch_whatever_the_root(
         check_sure(opened, learned.rooted(node=node))
 
 
+def test_support_stays_with_its_stretch_from_a_root_at_a_sample(open_page, tmp_path, learned):
+    path = learned.rooted(sample=5)
+    write_report(tmp_path / "page.html", path)
+    opened = open_page(tmp_path / "page.html")
+    check_sure(opened, path)
+    for name in ("T1", "T2", "F1"):
+        opened.run("app.setRoot(app.tree.milestones.find((m) => m.name === given).node)", name)
+        check_sure(opened, path.rooted(node=name))
+
+
 def test_support_that_was_found_at_a_root_within_a_stretch_is_told_of_its_parts(
     open_page, tmp_path
 ):
