@@ -10,7 +10,7 @@ from scipy import stats
 
 from branchwise import DDRTree, learn_trajectory
 from branchwise.datasets import make_tree
-from branchwise.report import write_report
+from branchwise.report import bins, write_report
 from branchwise.trajectory import Trajectory
 
 from .test_kinds import FAINT
@@ -56,6 +56,16 @@ def test_support_and_evidence_stay_with_their_stretch_whatever_the_root(
         check_sure(opened, learned.rooted(node=node))
 
 
+def test_support_stays_with_its_stretch_from_a_root_at_a_sample(open_page, tmp_path, learned):
+    path = learned.rooted(sample=5)
+    write_report(tmp_path / "page.html", path)
+    opened = open_page(tmp_path / "page.html")
+    check_sure(opened, path)
+    for name in ("T1", "T2", "F1"):
+        opened.run("app.setRoot(app.tree.milestones.find((m) => m.name === given).node)", name)
+        check_sure(opened, path.rooted(node=name))
+
+
 def test_support_that_was_found_at_a_root_within_a_stretch_is_told_of_its_parts(
     open_page, tmp_path
 ):
@@ -97,7 +107,7 @@ def test_the_branch_panel_says_in_words_how_sure_a_branch_is(open_page, tmp_path
         p = "p < 0.001" if row["p"] < 0.001 else f"p = {row['p']:.2g}"
         rare = "that is rare" if row["p"] <= 0.05 else "is not rare"
         assert re.search(rf"{rare} where nothing forks \({re.escape(p)}\)", told)
-        assert ("of its length; the rest is a gap" in told) == (row["occupied"] < 0.995)
+        assert ("of its length; the rest is a gap" in told) == (row["occupied"] < 0.95)
 
 
 def test_a_page_without_resamples_says_so_and_has_no_column_of_them(open_page, report):
@@ -294,6 +304,72 @@ def test_the_comparison_is_scipys_for_ties_missing_constant_and_few_values(open_
         )
         n_compared += int(is_known.sum())
     assert n_compared > 150
+
+
+BINS = """
+    const lists = (c) => [[...c.values], [...c.squares], [...(c.known ?? app.weights)]];
+    return app.features.map(lists);
+"""
+
+
+@pytest.fixture
+def binned(tmp_path, monkeypatch):
+    """Simulated: samples in bins, with features of which one has gaps and one is constant."""
+    monkeypatch.setattr(bins, "MAX_POINTS", 500)
+    monkeypatch.setattr(bins, "MAX_BINS", 200)
+    rng = np.random.default_rng(0)
+    data = make_tree(3000, 4, noise=0.15, random_state=0)
+    table = pd.DataFrame(data.X, columns=list("abcd")).assign(e=0.1)
+    table["f"] = np.where(rng.random(3000) < 0.3, np.nan, 50 + rng.exponential(size=3000))
+    model = DDRTree(2, random_state=0, tol=1e-3).fit(data.X)
+    site = pd.DataFrame({"site": rng.choice(["north", "south"], 3000)})
+    file = tmp_path / "bins.html"
+    path = Trajectory.from_estimator(model)
+    write_report(file, path, features=table, annotations=site, color="site")
+    return file, table, site["site"]
+
+
+def test_bins_are_compared_as_their_samples_are(open_page, binned):
+    file, table, site = binned
+    opened = open_page(file)
+    opened.page.get_by_role("tab", name="Selection").click()
+    n_bins = opened.run("return app.nRows")
+    choose(opened, range(0, n_bins, 3))
+    opened.run("app.keep('A')")
+    choose(opened, range(1, n_bins, 3))
+    opened.run("app.keep('B')")
+    of = np.array(opened.run("return [...app.state.bins.of]"))
+    is_a, is_b = of % 3 == 0, of % 3 == 1
+    found = found_by(opened)
+    assert found.loc["e", ["effect", "p", "adjusted"]].isna().all()
+    found = found.drop(index="e")
+    # As of the samples themselves, to the digits of single precision that bins are kept with.
+    wanted = compared(table.drop(columns="e"), is_a, is_b)
+    assert (wanted["p"] > 1e-6).sum() >= 2
+    np.testing.assert_allclose(found.loc[wanted.index], wanted[NUMBERS], rtol=1e-4, atol=1e-7)
+    # And of what bins are kept with, to all digits.
+    names = opened.run("return app.features.map((c) => c.name)")
+    side = np.arange(n_bins) % 3
+    for name, (means, squares, known) in zip(names, opened.run(BINS), strict=True):
+        if name == "e":
+            continue
+        groups = []
+        for which in (0, 1):
+            mine = (side == which) & (np.array(known) > 0)
+            mean, within, n = (np.array(x, dtype=float)[mine] for x in (means, squares, known))
+            middle = (n @ mean) / n.sum()
+            spread = within.sum() + n @ (mean - middle) ** 2
+            groups += [middle, np.sqrt(spread / (n.sum() - 1)), n.sum()]
+        p = stats.ttest_ind_from_stats(*groups, equal_var=False).pvalue
+        assert found.loc[name, "p"] == pytest.approx(p, rel=1e-8)
+    text = opened.page.inner_text("#panel-selection")
+    assert "Bins are taken whole" in text
+    assert "Medians cannot be told of bins" in text
+    for label in ("north", "south"):
+        a, b = ((site[group] == label).sum() for group in (is_a, is_b))
+        assert re.search(rf"{label}\s+{a:,}\s+\d+ %\s+{b:,}\s+\d+ %", text)
+    samples = saved(opened, "Compared samples as CSV")
+    assert samples.groupby("group")["samples"].sum().to_dict() == {"A": is_a.sum(), "B": is_b.sum()}
 
 
 def test_the_selection_and_what_is_kept_outlast_colour_and_root(open_page, report, tumours):
@@ -547,7 +623,7 @@ def test_every_header_of_numbers_is_plain_or_in_the_glossary(open_page, report):
     page.get_by_role("tab", name="Selection").click()
     heads += page.locator("#panel-selection .compared thead th").all_inner_texts()
     explained = set(page.locator(".explained").all_text_contents())
-    assert {"comes after", "length", "effect d", "difference", "p", "adjusted p"} <= explained
+    assert {"comes after", "length", "effect d", "differs by", "p", "adjusted p"} <= explained
     assert {" ".join(head.split()) for head in heads} <= plain | explained
 
 

@@ -179,3 +179,31 @@ def test_places_of_bins_lie_between_those_of_their_samples(seed, kind):
     samples = pd.Series(placed.position * placed.lengths[placed.edge]).groupby(bins.of)
     assert (along >= samples.min() - 1e-9).all()
     assert (along <= samples.max() + 1e-9).all()
+
+
+@given(
+    values=st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=2, max_size=40),
+    seed=st.integers(0, 9),
+)
+def test_means_and_squares_of_bins_give_the_variance_of_any_of_them(values, seed):
+    values = np.array(values)
+    of = np.random.default_rng(seed).integers(4, size=len(values))
+    bins = module.Bins(of, np.bincount(of, minlength=4), 1.0)
+    means, squares = bins.mean(values), bins.squares(values)
+    some = np.isin(of, [0, 2]) & ~np.isnan(values)
+    if some.sum() < 2:
+        return
+    n = np.bincount(of[some], minlength=4)
+    mean = np.nansum(n * means) / n.sum()
+    total = squares[[0, 2]].sum() + np.nansum(n * (means - mean) ** 2)
+    np.testing.assert_allclose(total, ((values[some] - mean) ** 2).sum(), rtol=1e-9, atol=1e-3)
+
+
+def test_only_features_of_bins_have_squares():
+    path = PATHS["tree"]
+    about = {"age": np.arange(2000.0)}
+    state = report_state(path, features=path.view.points, annotations=about)
+    has = {column["name"]: "squares" in column for column in state["columns"]}
+    assert not has["age"]
+    assert not has["density"]
+    assert has["x0"]

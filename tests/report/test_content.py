@@ -19,7 +19,7 @@ from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.data.categories import numbered
 from branchwise.datasets import make_tree
 from branchwise.pipeline import fit_pipeline
-from branchwise.report import features, report_html
+from branchwise.report import facts, features, report_html
 from branchwise.report.columns import density
 from branchwise.report.content import report_state
 from branchwise.report.encoding import DATA, decode, encode
@@ -643,3 +643,50 @@ def test_the_report_needs_no_matplotlib():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+# How sure branches are
+
+
+def test_evidence_and_support_are_those_of_the_trajectory():
+    data = make_tree(300, 10, noise=0.05, random_state=0)  # simulated
+    path = learn_trajectory(data.X, support=2)
+    evidence = page(path)["evidence"]
+    of_edge = path.view.branches.found.of_edge
+    table = path.branch_table_
+    first = [int(np.flatnonzero(of_edge == k)[0]) for k in range(len(table))]
+    np.testing.assert_allclose(evidence["p"][evidence["segment"][first]], table["p"])
+    np.testing.assert_allclose(evidence["support"][evidence["piece"][first]], table["support"])
+    length = np.bincount(of_edge, path.lengths_)
+    occupied = np.bincount(of_edge, evidence["occupied"] * path.lengths_) / length
+    np.testing.assert_allclose(occupied, table["occupied"])
+    assert evidence["n_resamples"] == 2
+    assert evidence["found"] == path.describe().splitlines()
+
+
+def test_other_names_of_the_samples_leave_the_support():
+    data = make_tree(120, 10, noise=0.05, random_state=0)  # simulated
+    path = learn_trajectory(data.X, support=2)
+    names = [f"s{k}" for k in range(120)]
+    assert page(path, names=names)["evidence"]["n_resamples"] == 2
+
+
+def test_without_resamples_there_is_no_support():
+    evidence = page(TINY)["evidence"]
+    assert evidence["support"] is None
+    assert evidence["n_resamples"] is None
+
+
+def test_of_one_sample_and_of_many_nodes_nothing_is_said(monkeypatch):
+    one = Trajectory(TINY.edges_, TINY.nodes_, TINY.view.points[:1])
+    assert page(one)["evidence"]["found"] == []
+    assert page(TINY)["evidence"]["found"] != []
+    monkeypatch.setattr(facts, "MOST_NODES", 1)
+    assert page(TINY)["evidence"]["found"] == []
+
+
+def test_gaps_of_a_ring_are_not_looked_at():
+    ring = Trajectory([[0, 1], [1, 2], [2, 0]], np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    evidence = page(ring)["evidence"]
+    assert not evidence["is_tested"]
+    assert np.isnan(evidence["p"]).all()

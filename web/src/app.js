@@ -1,7 +1,7 @@
 // What is shown: the root, the colour, the selection, the theme; and who wants to know of changes.
 
 import { placeSamples, rootedTree } from "./model/branches.js";
-import { branchSure } from "./model/evidence.js";
+import { branchesSure } from "./model/evidence.js";
 import { tieRanks } from "./model/graph.js";
 import { treeLayout } from "./model/layout.js";
 import { placeSample } from "./model/place.js";
@@ -123,7 +123,11 @@ export class App {
    * @returns {import("./model/evidence.js").Sure}
    */
   branchSure(k) {
-    return branchSure(this.state.evidence, this.tree, this.graph.lengths, k);
+    if (this.sure?.tree !== this.tree) {
+      const branches = branchesSure(this.state.evidence, this.tree, this.graph.lengths);
+      this.sure = { tree: this.tree, branches };
+    }
+    return this.sure.branches[k];
   }
 
   /** Names of the milestones that time starts at. */

@@ -21,8 +21,8 @@ const NOT_A_NUMBER = /^[+-]?nan$/i;
 const DECIMAL_COMMA = /^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$/;
 const DECIMAL_POINT = /^\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*$/;
 const THOUSANDS = /^\s*[+-]?\d{1,3}(,\d{3})+\s*$/;
-/** What spreadsheets take for a formula, or leave out to find one. */
-const FORMULA = /^[=+\-@\t\r\n]/;
+/** What spreadsheets take for a formula, or skip before they look for one; apostrophes may precede. */
+const FORMULA = /^'*[=+\-@\t\r\n]/;
 const SEPARATORS = [",", ";", "\t"];
 /** Rows in which a decimal comma is looked for. */
 const N_SNIFFED = 200;
@@ -289,7 +289,8 @@ export function parseNumber(text, decimal = ".") {
 /**
  * A table as text, separated by commas; numbers that are NaN become empty cells.
  *
- * Text that a spreadsheet would take for a formula has an apostrophe before it.
+ * Text that a spreadsheet would take for a formula has an apostrophe before it, and one more if it
+ * has some already: `guarded` of branchwise._writing.
  *
  * @param {string[]} names
  * @param {Iterable<Iterable<string | number | boolean | null>>} rows
@@ -309,12 +310,11 @@ function toCell(value) {
   if (value === null || value === undefined || Number.isNaN(value)) {
     return "";
   }
-  const text = harmless(String(value));
+  const text = typeof value === "string" ? guarded(value) : String(value);
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** @param {string} text */
-function harmless(text) {
-  const isNumber = [NUMBER, INFINITE, NOT_A_NUMBER].some((pattern) => pattern.test(text));
-  return FORMULA.test(text) && !isNumber ? `'${text}` : text;
+function guarded(text) {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
 }

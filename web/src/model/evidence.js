@@ -23,16 +23,22 @@
  */
 
 /**
+ * Of every branch of the tree as it is rooted now.
+ *
  * @param {Evidence | undefined} evidence
- * @param {{ofEdge: ArrayLike<number>}} tree  As it is rooted now.
+ * @param {{ofEdge: ArrayLike<number>, branches: ArrayLike<unknown>}} tree
  * @param {ArrayLike<number>} lengths  Of the edges.
- * @param {number} branch
- * @returns {Sure}
+ * @returns {Sure[]}
  */
-export function branchSure(evidence, tree, lengths, branch) {
+export function branchesSure(evidence, tree, lengths) {
+  const edges = Array.from(tree.branches, () => []);
+  for (let e = 0; e < tree.ofEdge.length; e += 1) edges[tree.ofEdge[e]].push(e);
+  return edges.map((ofBranch) => sureOf(evidence, lengths, ofBranch));
+}
+
+/** @returns {Sure} */
+function sureOf(evidence, lengths, edges) {
   if (!evidence) return { support: null, n: null, p: null, occupied: null, words: "" };
-  const edges = [];
-  for (let e = 0; e < tree.ofEdge.length; e += 1) if (tree.ofEdge[e] === branch) edges.push(e);
   const p = known(evidence.p[evidence.segment[edges[0]]]);
   // A root that was within a stretch has left two pieces of what is one branch now.
   const pieces = [...new Set(edges.map((e) => evidence.piece[e]))];

@@ -73,8 +73,9 @@ function repeated(sorted, order, weights) {
  */
 export function compareGroups(values, side, { weights = null, squares = null } = {}) {
   const [a, b] = [1, 2].map((which) => moments(values, side, which, weights, squares));
-  const difference = a.mean - b.mean;
   const pooled = Math.sqrt((a.squares + b.squares) / (a.n + b.n - 2));
+  const isSame = pooled === 0 && Math.abs(a.mean - b.mean) <= ROUNDING * Math.abs(a.mean);
+  const difference = isSame ? 0 : a.mean - b.mean;
   return {
     nA: a.n,
     nB: b.n,

@@ -9,6 +9,8 @@ import { tableHead } from "./glossary.js";
 const MOST_BRANCHES = 100;
 const MOST_FEATURES = 12;
 const MOST_CATEGORIES = 20;
+// A branch with samples along this part of it is not said to have gaps.
+const MOSTLY = 0.95;
 
 export function branchPanel(app) {
   const list = h("div", { class: "scroll" });
@@ -208,7 +210,7 @@ function foundAgain({ support, n }) {
 }
 
 function occupiedWords({ occupied }) {
-  if (occupied === null || occupied > 0.995) return "";
+  if (occupied === null || occupied >= MOSTLY) return "";
   return `Samples lie along ${percent(occupied)} of its length; the rest is a gap.`;
 }
 
@@ -259,8 +261,8 @@ export function compositionTable(app, column, groups) {
   const shown = rows.slice(0, MOST_CATEGORIES);
   const bar = (part, g) => {
     const element = h("span", { class: g ? "bar second" : "bar" });
-    element.style.width = `${100 * (part || 0)}%`;
-    return element;
+    element.style.width = `${100 * part}%`;
+    return part > 0 ? element : null;
   };
   const body = shown.map((k) =>
     h(

@@ -22,7 +22,7 @@ export function comparison(app, groups, showsAll, toggle) {
   const shown = showsAll ? found : found.slice(0, MOST_FEATURES);
   const head = tableHead(app, [
     ...groups.names.map((name) => `mean, ${name}`),
-    ["difference", "difference"],
+    ["differs by", "difference"],
     ["effect d", "effect d"],
     ["p", "p-value"],
     ["adjusted p", "adjusted p-value"],
@@ -30,7 +30,7 @@ export function comparison(app, groups, showsAll, toggle) {
   return h(
     "section",
     {},
-    h("h4", {}, "Features that differ most"),
+    h("h4", {}, "Features that differ most, by the size of effect d"),
     h(
       "table",
       { class: "numbers tight compared" },

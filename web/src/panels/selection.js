@@ -42,7 +42,7 @@ export function selectionPanel(app) {
     return h(
       "section",
       { "aria-label": "Comparison" },
-      h("h3", {}, title(app, groups)),
+      h("h3", {}, title(groups)),
       groups.nBoth
         ? h(
             "p",
@@ -180,7 +180,7 @@ function keeping(app) {
   );
 }
 
-function title(app, { names, sizes }) {
+function title({ names, sizes }) {
   const [first, second] = names.map((name, k) => {
     const words = { selection: "Selection", others: "all others" }[name] ?? name;
     return `${words} (${counted(sizes[k], "sample")})`;

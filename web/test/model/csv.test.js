@@ -130,25 +130,15 @@ test("other text is no number", () => {
 });
 
 test("what a spreadsheet would take for a formula becomes text", () => {
-  const formulas = [
-    "=1+1",
-    "+cmd|' /C calc'!A0",
-    "-2+3",
-    "@SUM(A1)",
-    "\t=1",
-    "\r=1",
-    "\n=1",
-    "-",
-    "- 1",
-  ];
-  for (const text of formulas) {
-    const [line] = parseTable(`a,b\n${toCsv(["x", "y"], [[text, 1]]).slice(4)}`).rows;
+  const formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1"];
+  for (const text of [...formulas, "-", "- 1", "-inf", "'=1", "''@x"]) {
+    const [line] = parseTable(toCsv(["x", "y"], [[text, 1]])).rows;
     assert.equal(line[0], `'${text}`);
   }
   assert.equal(toCsv(["=name", "-B"], []), "'=name,'-B\n");
 });
 
-test("numbers stay numbers", () => {
-  const cells = [-1.5, -1e-7, "-1.5", "+3e4", "-.5", "+1.", "-inf", "-NaN", "a=b", " =1", "'=1"];
+test("numbers and other text stay as they are", () => {
+  const cells = [-1.5, -1e-7, -Infinity, "-1.5", "+3e4", "-.5", "+1.", "a=b", " =1", "'quoted'"];
   assert.equal(toCsv(["x"], [cells]), `x\n${cells.join(",")}\n`);
 });

@@ -83,6 +83,8 @@ test("rounding is no spread", () => {
   const found = compareGroups(nearly, [1, 1, 1, 2, 2, 2]);
   assert.ok(Number.isNaN(found.p));
   assert.equal(found.effect, Infinity);
+  const same = compareGroups(nearly, [1, 2, 1, 0, 0, 0]);
+  assert.deepEqual([same.difference, same.effect], [0, NaN]);
 });
 
 test("bins with their squares give what their samples give", () => {
