@@ -595,6 +595,7 @@ function sidebar(app) {
       bodies[k].hidden = !on;
     });
     if (!isQuiet) aside.setAttribute("data-open", "");
+    app.emit("tab");
   }
 
   function close() {

@@ -65,7 +65,7 @@ export function featurePanel(app) {
   }
 
   new ResizeObserver(draw).observe(canvas);
-  app.on("root theme selection", draw);
+  app.on("root theme selection tab", draw);
   return h("div", { class: "panel" }, field("Feature", control), canvas, caption, colorButton);
 }
 
