@@ -137,7 +137,8 @@ export function embeddingScene(app, theme, dims, tool) {
   const { lines, branches, dashOf } = edgeLines(app, places);
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
   const nodes = clickable(app, tool, at);
-  const drawn = { positions, lines, nodes, at, dashOf };
+  const placeOf = (sample) => embeddingPlace(app, sample, dims);
+  const drawn = { positions, lines, nodes, at, dashOf, placeOf };
   return {
     positions,
     count: app.nRows,
@@ -150,13 +151,10 @@ export function embeddingScene(app, theme, dims, tool) {
     lineWidth: edges.length > 4000 ? 1 : 2.2,
     linesFirst: app.nRows <= MOST_ABOVE,
     nodes,
-    placeOf: (sample) => embeddingPlace(app, sample, dims),
+    placeOf,
     decorate: (view) => [
       ...axisNames(app, theme, dims, view.project),
-      ...annotations(app, theme, tool, view, {
-        ...drawn,
-        placeOf: (sample) => embeddingPlace(app, sample, dims),
-      }),
+      ...annotations(app, theme, tool, view, drawn),
     ],
   };
 }
