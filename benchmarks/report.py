@@ -29,7 +29,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from tests.browser.finding import FLAGS, MISSING, find_browser
 
 PAGE = Path(__file__).parents[1] / "docs" / "report.md"
-SIZES = (2_000, 10_000, 50_000, 200_000, 1_000_000)
+SIZES = (2_000, 10_000, 50_000, 200_000, 500_000, 1_000_000)
 N_FRAMES, SKIPPED = 65, 5
 # Blocks WebGL, so that the canvas has to do.
 NO_WEBGL = """

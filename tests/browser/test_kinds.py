@@ -435,8 +435,8 @@ def test_nothing_is_cut_off_on_a_small_screen(open_page, report, size):
     wide = opened.page.evaluate("document.documentElement.scrollWidth")
     assert wide <= size[0]
     hidden = opened.page.evaluate(
-        """() => [...document.querySelectorAll(".top button:not(.fold), .bar-row button, .bar-row select, "
-              + "[role=tab], summary")]
+        """() => [...document.querySelectorAll(".top button:not(.fold), .bar-row button, "
+              + ".bar-row select, [role=tab], summary")]
             .filter((e) => { const b = e.getBoundingClientRect();
                              return b.left < 0 || b.right > innerWidth || b.width === 0; })
             .map((e) => e.textContent)"""

@@ -1,7 +1,7 @@
 // What is written and marked above the points of a view: milestones, new samples, the one looked for.
 
 import { percentileOf } from "./model/stats.js";
-import { coverage, leader, placeLabels } from "./view/labels.js";
+import { coverage, leader, overlap, placeLabels } from "./view/labels.js";
 import { clipped } from "./view/format.js";
 
 // Beyond so many nodes their discs are smaller.
@@ -46,7 +46,7 @@ export function annotations(app, theme, tool, view, drawn) {
   const arrows = marks
     .filter((mark) => !isInside(mark, bounds))
     .slice(0, MOST_ARROWS)
-    .map((mark) => arrow(theme, mark, bounds));
+    .map((mark) => arrow(theme, mark, bounds, view.covers));
   const shown = [...milestones, ...inside, ...arrows];
   const labels = [
     ...milestones.filter((mark) => mark.isRoot),
@@ -201,15 +201,21 @@ function addedMarks(app, theme, { project }, { placeOf }) {
 }
 
 /** At the edge of the picture, towards a mark that is outside of it. */
-function arrow(theme, { x, y, text, target }, [left, top, right, bottom]) {
+function arrow(theme, { x, y, text, target }, [left, top, right, bottom], covers) {
   const [cx, cy] = [(left + right) / 2, (top + bottom) / 2];
   const [dx, dy] = [x - cx, y - cy];
-  const reach = Math.min(
+  let reach = Math.min(
     (right - EDGE - cx) / Math.max(Math.abs(dx), 1e-9),
     (bottom - EDGE - cy) / Math.max(Math.abs(dy), 1e-9),
   );
-  const [ax, ay] = [cx + reach * dx, cy + reach * dy];
+  const boxAt = (part) => {
+    const [px, py] = [cx + part * dx, cy + part * dy];
+    return [px - 14, py - 14, px + 14, py + 14];
+  };
   const length = Math.hypot(dx, dy) || 1;
+  // Under the legend nobody would see it.
+  while (reach > 0 && covers.some((other) => overlap(other, boxAt(reach)))) reach -= 4 / length;
+  const [ax, ay] = [cx + reach * dx, cy + reach * dy];
   const [ux, uy] = [dx / length, dy / length];
   const corner = (along, across) => [ax + along * ux - across * uy, ay + along * uy + across * ux];
   const xy = [...corner(13, 0), ...corner(-9, 10), ...corner(-4, 0), ...corner(-9, -10)];
@@ -221,6 +227,6 @@ function arrow(theme, { x, y, text, target }, [left, top, right, bottom]) {
     stroke: theme.ink,
     width: 1.5,
   };
-  const hit = { target: { ...target, isOutside: true }, box: [ax - 14, ay - 14, ax + 14, ay + 14] };
+  const hit = { target: { ...target, isOutside: true }, box: boxAt(reach) };
   return { x: ax, y: ay, r: 14, text, ...look(theme), ...hit, shapes: [{ ...shape, ...hit }] };
 }

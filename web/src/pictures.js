@@ -3,7 +3,7 @@
 import { paintCanvas } from "./paint/canvas.js";
 import { paintSvg } from "./paint/svg.js";
 import { download } from "./view/dom.js";
-import { fileName } from "./view/format.js";
+import { clipped, fileName } from "./view/format.js";
 import { legendShapes } from "./scenes.js";
 
 const LEGEND = 270;
@@ -32,7 +32,15 @@ function compose(app, name) {
       { kind: "rect", x: 0, y: 0, width: full[0], height: full[1], fill: theme.ground },
       // What was zoomed beyond the view is not part of the picture.
       { kind: "clip", x: 0, y: HEAD, width, height, shapes: shapes.map((s) => shifted(s, HEAD)) },
-      { kind: "text", x: 14, y: 25, text: app.state.title, size: 15, bold: true, fill: theme.ink },
+      {
+        kind: "text",
+        x: 14,
+        y: 25,
+        text: clipped(app.state.title, Math.floor((full[0] - 28) / 9)),
+        size: 15,
+        bold: true,
+        fill: theme.ink,
+      },
       ...(legend?.shapes ?? []),
     ],
   };

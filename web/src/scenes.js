@@ -155,7 +155,8 @@ export function embeddingScene(app, theme, picture, tool) {
   const { lines, branches, dashOf } = edgeLines(app, places);
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
   const nodes = clickable(app, tool, at);
-  const drawn = { positions, lines, nodes, at, dashOf };
+  const placeOf = (sample) => embeddingPlace(app, sample, picture);
+  const drawn = { positions, lines, nodes, at, dashOf, placeOf };
   return {
     positions,
     count: app.nRows,
@@ -168,14 +169,13 @@ export function embeddingScene(app, theme, picture, tool) {
     lineWidth: edges.length > 4000 ? 1 : 2.2,
     linesFirst: app.nRows <= MOST_ABOVE,
     nodes,
-    placeOf: (sample) => embeddingPlace(app, sample, picture),
+    placeOf,
     decorate: (view) => [
       ...(picture === "3" ? axisNames(app, theme, view.project) : []),
       ...(picture === "flat" ? scaleBar(theme, view) : []),
       ...caption(app, theme, picture, view.size),
       ...annotations(app, theme, tool, view, {
         ...drawn,
-        placeOf: (sample) => embeddingPlace(app, sample, picture),
         foot: app.state.views ? CAPTION : 0,
         more: picture === "flat" ? branchSizes(app, theme, lines, view.project) : [],
       }),

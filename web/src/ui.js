@@ -409,6 +409,7 @@ function views(app) {
       h(
         "div",
         { class: "zoom" },
+        goToNewest(app),
         h(
           "button",
           { type: "button", "aria-label": "Zoom in", onclick: () => plot.zoom(1.4) },
@@ -434,6 +435,25 @@ function views(app) {
   app.narrow.addEventListener("change", fold);
   fold();
   return element;
+}
+
+/** A button for the newest new sample, as the arrow to it is for the pointer only. */
+function goToNewest(app) {
+  const words = "Show the newest new sample with the whole tree";
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "newest",
+      "aria-label": words,
+      title: words,
+      hidden: true,
+      onclick: () => app.showAdded(app.added.length - 1),
+    },
+    "★",
+  );
+  app.on("added", () => (button.hidden = !app.added.length));
+  return button;
 }
 
 function showViews(app, view) {
@@ -583,6 +603,7 @@ function sidebar(app) {
     });
     app.emit("tab");
     if (!isQuiet) aside.setAttribute("data-open", "");
+    app.emit("tab");
   }
 
   function close() {

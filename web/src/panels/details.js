@@ -13,6 +13,7 @@ const KEYS = [
   ["Shift and drag", "lasso; with the lasso tool, Shift adds to the selection"],
   ["click on a node", "make it the root"],
   ["click on a sample", "select it; with Shift: add it"],
+  ["finger", "move the picture, two zoom; tap to select, hold to read; with the lasso tool: lasso"],
   ["Esc", "clear the selection, wherever you are"],
 ];
 

@@ -24,7 +24,7 @@ const CATEGORY = { light: LIGHT, dark: DARK };
 const BRANCH = {
   // prettier-ignore
   light: [
-    "#690F78", "#87E15A", "#B41E00", "#785AE1", "#00E196", "#965A3C", "#784B78", "#B4D2F0",
+    "#690F78", "#B41E00", "#785AE1", "#87E15A", "#00E196", "#965A3C", "#784B78", "#B4D2F0",
     "#B41EA5", "#78A569", "#3C1E1E", "#0F3CD2", "#A587C3", "#F0004B", "#2D2D3C", "#692DB4",
   ],
   // prettier-ignore

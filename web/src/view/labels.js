@@ -9,6 +9,7 @@ const RINGS = [
   { gap: 18, leads: true },
   { gap: 34, leads: true },
   { gap: 54, leads: true },
+  { gap: 80, leads: true },
 ];
 // Directions in which a name may lie, the usual one first.
 const SIDES = [

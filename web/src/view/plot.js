@@ -17,6 +17,7 @@ const LONG_PRESS = 500; // milliseconds
 // Samples that may lie under the legend at the start, as a part of all.
 const MOST_UNDER = 0.002;
 const MOST_LOOKED_AT = 3000;
+const USUAL = 900 * 280; // pixels of a view in which points have their full size
 
 /**
  * A scene: what is drawn, in coordinates of the data.
@@ -145,13 +146,13 @@ export class Plot {
       low: [0, 1, 2].map((k) => Math.min(...boxes.map(({ low }) => low[k]))),
       high: [0, 1, 2].map((k) => Math.max(...boxes.map(({ high }) => high[k]))),
     };
-    this.camera = this.cameraFor(bounds, solid);
+    this.camera = this.cameraFor(bounds, solid, place);
     this.pending = null;
     this.render();
   }
 
   /** A camera with as little room for the legend as lets it hide nothing. */
-  cameraFor(bounds, solid) {
+  cameraFor(bounds, solid, place) {
     const { stretch } = this.options;
     const [width, height] = this.size ?? [0, 0];
     const [legend] = width ? (this.options.covers?.() ?? []) : [];
@@ -159,18 +160,19 @@ export class Plot {
     let camera = null;
     for (const part of most ? [0, 0.25, 0.5, 0.75, 1] : [0]) {
       camera = new Camera(bounds, { stretch, solid, room: part * most });
-      if (!most || !this.hides(camera.matrix(width, height), legend)) break;
+      if (!most || !this.hides(camera.matrix(width, height), legend, place)) break;
     }
     return camera;
   }
 
-  /** Whether a box lies above a tip, a fork or more than very few of the samples. */
-  hides(m, box) {
+  /** Whether a box lies above a tip, a fork, a place or more than very few of the samples. */
+  hides(m, box, place) {
     const { positions, count, nodes } = this.scene;
     const isUnder = (all, i) => {
       const [x, y] = project(m, all[3 * i], all[3 * i + 1], all[3 * i + 2]);
       return x > box[0] - 6 && x < box[2] + 6 && y > box[1] - 6 && y < box[3] + 6;
     };
+    if (place && isUnder(place, 0)) return true;
     for (let k = 0; k < nodes.ids.length; k += 1) if (isUnder(nodes.positions, k)) return true;
     const step = Math.max(1, Math.ceil(count / MOST_LOOKED_AT));
     let n = 0;
@@ -200,8 +202,9 @@ export class Plot {
     this.size = [width, height];
     this.ratio = ratio;
     if (!this.scene || !width) return;
+    const { pending } = this;
     this.refit();
-    if (this.pending) this.camera.lookAt(this.pending, width, height);
+    if (pending) this.camera.lookAt(pending, width, height);
     this.pending = null;
     this.draw();
   }
@@ -214,9 +217,11 @@ export class Plot {
     });
   }
 
-  /** Points grow a little as one comes nearer. */
+  /** Points grow a little as one comes nearer, and are smaller in a small view. */
   get grow() {
-    return Math.min(Math.max(this.camera.zoom ** 0.35, 0.7), 4);
+    const [width, height] = this.size;
+    const room = Math.min(Math.max(Math.sqrt((width * height) / USUAL), 0.6), 1);
+    return room * Math.min(Math.max(this.camera.zoom ** 0.35, 0.7), 4);
   }
 
   draw() {

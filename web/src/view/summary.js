@@ -31,7 +31,6 @@ function branchWords(app, { name, length, startTime, endTime, leads, endName }, 
   const sure = app.branchSure?.(k)?.words;
   return (
     `Branch ${name}: ${counted(app.branchSizes[k], "sample")}, length ${number(length, 3)}, ` +
-    `pseudotime ${number(startTime, 3)} to ${number(endTime, 3)}, ${end}` +
-    `${sure ? `; ${sure.replace(/\.$/, "")}` : ""}.`
+    `pseudotime ${number(startTime, 3)} to ${number(endTime, 3)}, ${end}.${sure ? ` ${sure}` : ""}`
   );
 }

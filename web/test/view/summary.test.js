@@ -48,7 +48,7 @@ test("support is told where it is known, and a default root as such", () => {
   assert.match(words, /Root T1, by default\./);
   assert.match(
     words,
-    /leads to F1; Found in 20 of 20 resamples\. Branch F1-T2: [^;]*leads to T2\./,
+    /leads to F1\. Found in 20 of 20 resamples\. Branch F1-T2: [^.]*leads to T2\. Branch/,
   );
 });
 
