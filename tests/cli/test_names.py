@@ -49,16 +49,16 @@ def test_a_column_named_like_one_of_ours_is_kept(
 def test_pseudotime_is_that_of_the_tree_whatever_the_table_holds(
     with_column, tmp_path, branchwise, monkeypatch
 ):
-    import branchwise.cli.fit as fit
+    import branchwise.cli.pages as pages
 
     shown = []
-    draw = fit.plot_embedding
+    draw = pages.plot_embedding
 
     def watched(*given, color, **options):
         shown.append(color)
         return draw(*given, color=color, **options)
 
-    monkeypatch.setattr(fit, "plot_embedding", watched)
+    monkeypatch.setattr(pages, "plot_embedding", watched)
     path = with_column("pseudotime", "unknown so far")
     assert branchwise("fit", path, "-o", tmp_path / "out", *ID, "--root", "T1")[0] == 0
     assert shown == ["pseudotime", "branch"]
