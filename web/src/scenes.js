@@ -177,7 +177,7 @@ export function embeddingScene(app, theme, picture, tool) {
       ...annotations(app, theme, tool, view, {
         ...drawn,
         foot: app.state.views ? CAPTION : 0,
-        more: picture === "flat" ? branchSizes(app, theme, lines, view.project) : [],
+        more: picture === "flat" ? branchSizes(app, theme, at, view.project) : [],
       }),
     ],
   };
@@ -221,35 +221,15 @@ function scaleBar(theme, { size: [width, height], matrix }) {
   ];
 }
 
-/** The number of samples beside each branch of the flat drawing, where nothing is covered. */
-function branchSizes(app, theme, lines, project) {
-  const { branches, ofEdge, start, sign, lengths: most } = app.tree;
+/** The number of samples beside the middle of each branch of the flat drawing. */
+function branchSizes(app, theme, at, project) {
+  const { branches } = app.tree;
   if (branches.length > MOST_COUNTED) return [];
-  return branches.map((_, branch) => {
-    const at = (part) => {
-      const along = part * most[branch];
-      const edge = ofEdge.findIndex((other, k) => {
-        const ends = [start[k], start[k] + sign[k] * app.graph.lengths[k]];
-        return other === branch && along >= Math.min(...ends) && along <= Math.max(...ends);
-      });
-      if (edge < 0) return null;
-      const length = app.graph.lengths[edge] || 1;
-      const here = (sign[edge] * (along - start[edge])) / length;
-      const [x0, y0, z0, x1, y1, z1] = lines.subarray(6 * edge, 6 * edge + 6);
-      return project(x0 + here * (x1 - x0), y0 + here * (y1 - y0), z0 + here * (z1 - z0));
-    };
-    const spots = [0.5, 0.35, 0.65, 0.2, 0.8]
-      .map(at)
-      .filter(Boolean)
-      .flatMap(([x, y]) =>
-        [14, 28, 44].flatMap((away) => [
-          [x, y + away],
-          [x, y - away],
-          [x + 2 * away, y],
-          [x - 2 * away, y],
-        ]),
-      );
-    return { text: `n = ${grouped(app.branchSizes[branch])}`, size: 11, fill: theme.soft, spots };
+  return branches.map(({ start, end }, k) => {
+    // Branches are straight.
+    const middle = at(start).map((value, c) => (value + at(end)[c]) / 2);
+    const [x, y] = project(...middle);
+    return { text: `n = ${grouped(app.branchSizes[k])}`, size: 11, fill: theme.soft, x, y, r: 2 };
   });
 }
 
