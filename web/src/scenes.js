@@ -261,7 +261,7 @@ function axisNames(app, theme, project) {
   });
 }
 
-// The tree laid out flat
+// The tree by pseudotime
 
 /** Arms as lines, each with the way across to it, and where these lie, if the branch is in doubt. */
 function armLines(app) {

@@ -3,8 +3,8 @@
 // matrix() gives twelve numbers: pixel x, pixel y and depth are rows of m·(x, y, z, 1). Depth runs
 // from −1 (near) to 1 (far). In two dimensions depth is 0.
 
-// Left, right, top and bottom, in pixels; at the left are the buttons to zoom, at the foot of the flat
-// tree its axis. Names find their own places.
+// Left, right, top and bottom, in pixels; at the left are the buttons to zoom, at the foot of the tree
+// by pseudotime its axis. Names find their own places.
 const MARGINS = { free: [48, 24, 24, 24], stretch: [56, 34, 22, 44] };
 const MOST_ZOOM = 1e4;
 const LEAST_ZOOM = 0.05;

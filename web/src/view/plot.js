@@ -1,4 +1,4 @@
-// One picture that can be moved, zoomed and lassoed: the embedding, and the tree laid out flat.
+// One picture that can be moved, zoomed and lassoed: the embedding, and the tree by pseudotime.
 
 import { paintCanvas } from "../paint/canvas.js";
 import { WebglPainter } from "../paint/webgl.js";
