@@ -185,6 +185,8 @@ def test_spl_has_no_tree_to_draw_flat():
 def test_the_number_of_samples_and_the_support_stand_beside_every_branch(path):
     counts = {f"n = {n}" for n in path.branch_table_["n_samples"]}
     assert {t for t in texts(plot_embedding(path)[0]) if t.startswith("n")} == counts
+    solid = {t.strip() for t in texts(plot_embedding(path, dims=3))}
+    assert {t for t in solid if t.startswith("n")} == counts
     table = path.branch_table_.assign(support=[1.0, 0.95, 0.5])
     surer = path.with_support(SimpleNamespace(branches_=table))
     flat, axes = plot_embedding(surer)

@@ -442,20 +442,25 @@ def draw_milestones(ax: Any, scene: Scene) -> None:
     names = list(scene.milestones.items())
     if len(names) > MOST_NAMES:
         names = names[:LEAST_NAMES]
+    ends = nodes[scene.edges]
+    middles = [
+        (1 - part) * ends[edge, 0] + part * ends[edge, 1] for _, edge, part in scene.branches
+    ]
     if is_3d(ax):
-        style = {"color": dark, "weight": "bold", "fontsize": "small", "path_effects": halo(ax)}
+        # Which places are free changes with every turn: names stand to the right of theirs.
+        style = {"color": dark, "va": "center", "zorder": 5, "path_effects": halo(ax)}
         for name, node in names:
             text = f"   {name} root" if node in scene.roots else f"   {name}"
-            ax.text(*nodes[node], text, va="center", zorder=5, **style)
+            ax.text(*nodes[node], text, weight="bold", fontsize="small", **style)
+        for (text, *_), middle in zip(scene.branches, middles, strict=True):
+            ax.text(*middle, "  " + text.replace("\n", ", "), fontsize="x-small", **style)
         return
     ax.margins(0.08)  # room for names beside the tips
     labels = [
         add_label(ax, f"{name}\nroot" if node in scene.roots else name, nodes[node], weight="bold")
         for name, node in names
     ]
-    ends = nodes[scene.edges]
-    for text, edge, part in scene.branches:
-        middle = (1 - part) * ends[edge, 0] + part * ends[edge, 1]
+    for (text, *_), middle in zip(scene.branches, middles, strict=True):
         labels.append(add_label(ax, text, middle, fontsize="x-small"))
     place_labels(ax, labels, scene.points, ends)
 
