@@ -395,8 +395,7 @@ def test_branches_in_doubt_are_dashed_and_the_legend_says_why(open_page, forked,
     assert "Dashed" not in legend.inner_text()
     opened.run(SUPPORT)
     cut = opened.run(lines, view)
-    assert cut["n"] > whole["n"]
-    assert cut["length"] < 0.9 * whole["length"]
+    assert cut["length"] < 0.9 * whole["length"], "there are gaps"
     assert "Dashed line: branch found in less than 80 % of the resamples" in legend.inner_text()
     # Nearer, dashes are as long on the screen: there are more of them.
     opened.run("app.plots[given].zoom(4)", view)

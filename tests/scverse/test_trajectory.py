@@ -160,7 +160,8 @@ def test_pictures_draw_it_also_from_a_file(cells, tmp_path):
         ax = branchwise.pl.tree(adata, key="trajectory", color=KEYS.branch)
         names = [text.get_text().split(" ")[0] for text in ax.get_legend().get_texts()]
         assert sorted(names) == sorted(adata.uns["trajectory"]["branches"].index)
-        assert branchwise.pl.embedding(adata).get_xlabel() == "trajectory 1"
+        assert branchwise.pl.embedding(adata, components=(0, 1)).get_xlabel() == "trajectory 1"
+        assert branchwise.pl.embedding(adata)[1].get_xlabel().startswith("tree axis 1 (")
         branchwise.pl.branches(adata, labels="day")
         branchwise.pl.trends(adata, "gene 3")
         assert branchwise.pl.uncertainty(adata).get_ylabel() == "pseudotime"

@@ -20,7 +20,7 @@ from .coloring import MISSING, Coloring, resolve_color
 from .labels import milestone_labels, place_labels
 from .points import inches
 from .scene import check_path, coloring_of, names_of_roots
-from .style import DASHES, UNSURE_NOTE, add_key, check_legend, halo, ink, new_axes, note, tidy
+from .style import DASHES, UNSURE_NOTE, add_key, check_legend, foot_note, halo, ink, new_axes, tidy
 
 LAYOUTS = ("tree", "embedding")
 # Of a disc, in points of typography.
@@ -118,7 +118,7 @@ def plot_branch_graph(
     unsure = np.zeros(len(widths), dtype=bool) if strength is None else strength < SURE
     draw_graph(ax, found, widths, unsure)
     if unsure.any():
-        note(ax, UNSURE_NOTE)
+        foot_note(ax, UNSURE_NOTE, 0 if layout == "tree" else 30)
     counts = np.bincount(path.view.branches.placed.edge, minlength=len(found.branches))
     room = inches(ax) * 72
     if layout == "tree":

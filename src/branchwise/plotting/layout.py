@@ -14,7 +14,7 @@ from ..trajectory.layout import TreeLayout, tree_layout
 from .labels import add_label, milestone_labels, place_labels
 from .points import draw_lines, draw_points, inches
 from .scene import branch_labels, check_path, coloring_of, names_of_roots, unsure_branches
-from .style import DASHES, UNSURE_NOTE, add_key, check_legend, ink, new_axes, note, tidy
+from .style import DASHES, UNSURE_NOTE, add_key, check_legend, foot_note, ink, new_axes, tidy
 
 # Height of a name, in inches, with some room.
 NAME_HEIGHT = 0.13
@@ -92,7 +92,7 @@ def plot_layout(
     tidy(ax)
     ax.spines["left"].set_visible(False)
     if unsure_branches(path).any():
-        note(ax, UNSURE_NOTE)
+        foot_note(ax, UNSURE_NOTE, 30)  # below the name of the axis
     add_key(ax, coloring, found.samples, legend=legend)
     return ax
 

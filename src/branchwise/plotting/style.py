@@ -95,6 +95,21 @@ def note(ax: Axes, text: str) -> None:
     ax.set_title(text, loc="left", fontsize="small", color="0.45")
 
 
+def foot_note(ax: Axes, text: str, below: float) -> None:
+    """A remark in small print so many points of typography below the Axes, on the left."""
+    ax.annotate(
+        text,
+        (0.0, 0.0),
+        xycoords="axes fraction",
+        xytext=(0.0, -below),
+        textcoords="offset points",
+        va="top",
+        fontsize="x-small",
+        color="0.35",
+        annotation_clip=False,
+    )
+
+
 def add_key(ax: Axes, coloring: Coloring, points: Any = None, *, legend: str = "auto") -> None:
     """Say what the colours mean: a legend with counts, or a thin colour bar.
 
