@@ -100,7 +100,7 @@ def test_sizes_and_support_are_written():
     table = support.branches_
     written = [text.get_text() for text in plot_branch_graph(path, support=support).texts]
     expected = [f"{row.n_samples:.0f}\n{100 * row.support:.0f} %" for _, row in table.iterrows()]
-    assert written[:3] == expected
+    assert [text for text in written if "%" in text and "dashed" not in text] == expected
     other = plot_branch_graph(path)
     assert [text.get_text() for text in other.texts[:3]] == [str(n) for n in table.n_samples]
     with pytest.raises(ValueError, match="support is about the branches T1-F1, F1-T2, F1-T3, but"):

@@ -213,7 +213,7 @@ function arrow(theme, { x, y, text, target }, [left, top, right, bottom], covers
     return [px - 14, py - 14, px + 14, py + 14];
   };
   const length = Math.hypot(dx, dy) || 1;
-  // Under the legend nobody would see it.
+  // Under the legend or a button nobody would see it.
   while (reach > 0 && covers.some((other) => overlap(other, boxAt(reach)))) reach -= 4 / length;
   const [ax, ay] = [cx + reach * dx, cy + reach * dy];
   const [ux, uy] = [dx / length, dy / length];

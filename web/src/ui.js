@@ -54,11 +54,14 @@ export function buildPage(app, root) {
   app.plots = {
     embedding: new Plot({
       ...plotOptions(app, tip, "Embedding with its tree", summary.id),
-      covers: () => coversOf(app.plots.embedding, [app.legendElement]),
+      legend: () => coversOf(app.plots.embedding, [app.legendElement])[0],
+      covers: () =>
+        coversOf(app.plots.embedding, [app.legendElement, buttonsOf(app.plots.embedding)]),
     }),
     tree: new Plot({
       ...plotOptions(app, tip, "Tree laid out by pseudotime", summary.id),
       stretch: true,
+      covers: () => coversOf(app.plots.tree, [buttonsOf(app.plots.tree)]),
     }),
   };
   app.find = (i, name) => find(app, i, name);
@@ -383,6 +386,11 @@ function plotOptions(app, tip, label, describedBy) {
     },
     onClear: () => app.clearSelection(),
   };
+}
+
+/** The buttons that lie above a plot. */
+function buttonsOf(plot) {
+  return plot.element.parentElement.querySelector(".zoom");
 }
 
 /** Boxes of elements above a plot, in its own pixels. */

@@ -45,10 +45,10 @@ const USUAL = 900 * 280; // pixels of a view in which points have their full siz
 export class Plot {
   /**
    * @param {{label: string, describedBy?: string, stretch?: boolean, covers?: () => number[][],
-   *   theme: () => Object, onHover: (found: Found|null, event: Object) => void,
+   *   legend?: () => number[]|undefined, theme: () => Object, onHover: (found: Found|null, event: Object) => void,
    *   onSample: Function, onNode: Function, onTarget: Function, onLasso: Function,
-   *   onClear: Function}} options covers: boxes of what lies above the picture; the first is a
-   *   legend at the right
+   *   onClear: Function}} options covers: boxes of what lies above the picture; legend: that
+   *   of them for which room is made at the right
    */
   constructor(options) {
     this.options = options;
@@ -155,7 +155,7 @@ export class Plot {
   cameraFor(bounds, solid, place) {
     const { stretch } = this.options;
     const [width, height] = this.size ?? [0, 0];
-    const [legend] = width ? (this.options.covers?.() ?? []) : [];
+    const legend = width ? this.options.legend?.() : null;
     const most = legend ? Math.max(width - legend[0], 0) : 0;
     let camera = null;
     for (const part of most ? [0, 0.25, 0.5, 0.75, 1] : [0]) {
