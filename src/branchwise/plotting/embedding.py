@@ -29,6 +29,7 @@ from .style import (
     UNSURE_NOTE,
     add_key,
     check_legend,
+    foot_note,
     halo,
     ink,
     is_3d,
@@ -328,14 +329,14 @@ def draw_scene(
         if milestones and scene.milestones is not None:
             draw_milestones(ax, scene)
     told = [UNSURE_NOTE] if scene.branches and scene.courses else []
-    if n_drawn < len(scene.points):
-        told.append(f"{n_drawn:,} of {len(scene.points):,} samples drawn")
     if scene.is_flat:
         finish_flat(ax, scene, told)
-        return
-    finish_axes(ax, scene)
-    if told:
-        note(ax, "\n".join(told))
+    else:
+        finish_axes(ax, scene)
+        if told and not is_3d(ax):
+            foot_note(ax, UNSURE_NOTE, 30)  # below the name of the axis
+    if n_drawn < len(scene.points):
+        note(ax, f"{n_drawn:,} of {len(scene.points):,} samples drawn")
 
 
 def check_components(components: Any, dims: int, n_columns: int) -> list[int]:
