@@ -1,6 +1,7 @@
 """What `describe` says, and the support of branches whatever the root."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -126,6 +127,18 @@ def test_both_parts_of_a_branch_with_a_root_in_it_have_its_support(n_forks):
     for name, value in table.drop(parts.index)["support"].items():
         assert value == known[frozenset(name.split("-"))]
     np.testing.assert_array_equal(found_again(middle), table["support"])
+
+
+def test_parts_of_a_branch_at_another_inner_root_do_not_take_over_shares_by_their_names():
+    found = path(0)
+    position = found.branch_position_
+    one, other = (found.rooted(sample=int(np.argmin(np.abs(position - p)))) for p in (0.3, 0.7))
+    table = one.branch_table_.assign(support=[1.0, 0.4])
+    one = one.with_support(SimpleNamespace(branches_=table))
+    assert one.branch_table_["support"].tolist() == [1.0, 0.4]
+    other = other.with_support(one.support_)
+    assert other.branch_table_.index.tolist() == table.index.tolist()
+    assert other.branch_table_["support"].isna().all(), "nobody has looked at these"
 
 
 def test_another_graph_has_no_support_yet():

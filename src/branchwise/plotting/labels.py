@@ -29,7 +29,7 @@ def add_label(ax: Axes, text: str, anchor: Any, **style: Any) -> Annotation:
     line = {"arrowstyle": "-", "color": dark, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 1.5}
     given: dict[str, Any] = {
         "fontsize": "small",
-        "linespacing": 0.9,
+        "linespacing": 1.0,
         "color": dark,
         "path_effects": halo(ax),
         "zorder": 6,

@@ -97,9 +97,22 @@ def support_sentences(path: Any) -> list[str]:
 def found_again(path: Any) -> Floats:
     """The support of each branch, whatever the root was when it was found."""
     names, found = path.view.milestone_names, path.view.base_segments
-    shares = path.support_.branches_["support"]
-    if shares.index.tolist() == path.view.branches.names.tolist():
+    table = path.support_.branches_
+    shares = table["support"]
+    if shares.index.tolist() == path.view.branches.names.tolist() and _same_roots(path, table):
         return shares.to_numpy(dtype=float)
     known = {frozenset(branch.split("-")): share for branch, share in shares.items()}
     ends = [frozenset(names.get(int(end), "") for end in ends) for ends in found.ends]
     return np.array([known.get(ends[k], np.nan) for k in segment_of_branch(path.view)])
+
+
+def _same_roots(path: Any, table: Any) -> bool:
+    """Whether branches of the same names are the same; from a root within a branch they may not be.
+
+    Another root within it is called R1, too; then the numbers of samples differ.
+    """
+    found = path.view.branches
+    if "n_samples" not in table or not any(name.startswith("R") for name in found.milestones):
+        return True
+    counts = np.bincount(found.placed.edge, minlength=len(found.names))
+    return bool(np.array_equal(counts, table["n_samples"]))
