@@ -61,6 +61,14 @@ def test_a_graph_with_a_cycle_has_no_flat_drawing(path):
     assert len(found["axes"]["names"]) == 3
 
 
+def test_nor_has_a_forest_with_a_cycle_in_one_part(path):
+    nodes = np.vstack([path.nodes_, path.nodes_[:3] + 20])
+    edges = [*EDGES.tolist(), [2, 3], [4, 5], [5, 6]]
+    assert views(Trajectory(edges, nodes, path.view.points))["flat"] is None
+    edges.remove([2, 3])
+    assert views(Trajectory(edges, nodes, path.view.points))["flat"] is not None
+
+
 def test_bins_stand_at_the_mean_places_of_their_samples(path, monkeypatch):
     monkeypatch.setattr(binning, "MAX_POINTS", 100)
     monkeypatch.setattr(binning, "MAX_BINS", 60)

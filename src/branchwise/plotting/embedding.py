@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from .._docs import PICTURES, documented
 from ..graph.nearest_edge import nearest_on_edges
 from ..trajectory import Trajectory
+from ..trajectory.flat import has_cycle
 from .coloring import PALETTE, Coloring, resolve_color
 from .labels import add_label, place_labels
 from .points import LEAST_BINNED_POINTS, draw_lines, draw_points
@@ -220,8 +221,7 @@ def check_view(
     if view == "auto" and not many:
         return ["columns"]
     # A cycle can only be drawn flat if it is cut.
-    has_cycle = has_flat and len(scene.edges) >= len(scene.nodes)
-    if view == "auto" and (has_cycle or not has_flat):
+    if view == "auto" and (not has_flat or has_cycle(scene.edges, len(scene.nodes))):
         return ["axes"]
     return ["flat"] if view == "auto" and ax is not None and np.ndim(ax) == 0 else ["flat", "axes"]
 

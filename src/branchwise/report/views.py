@@ -7,7 +7,7 @@ import numpy as np
 from .._typing import Floats
 from ..trajectory import Trajectory
 from ..trajectory.axes import TreeAxes, tree_axes
-from ..trajectory.flat import FlatTree, flat_tree
+from ..trajectory.flat import FlatTree, flat_tree, has_cycle
 from .bins import Bins
 from .encoding import double, single
 
@@ -29,8 +29,7 @@ def views_of(path: Trajectory, dims: int) -> Views | None:
         return None
     start = int(path.roots_[0])
     axes = tree_axes(path.nodes_, path.edges_, path.view.points, start, dims)
-    has_cycle = len(path.edges_) >= len(path.nodes_)
-    flat = None if has_cycle else flat_tree(path)
+    flat = None if has_cycle(path.edges_, len(path.nodes_)) else flat_tree(path)
     return Views(axes, path.view.points @ axes.axes, flat)
 
 

@@ -4,6 +4,8 @@ from collections import deque
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from .._typing import Floats, Ints
 from .axes import tree_axes
@@ -95,6 +97,24 @@ def flat_tree(path: Trajectory) -> FlatTree:
     nodes, samples = _stacked(nodes, samples, part, part[tree.edges[placed.edge, 0]])
     own = np.arange(len(path.nodes_), len(nodes))
     return FlatTree(nodes, tree.edges, np.column_stack([own, tree.cut]), sides, samples)
+
+
+def has_cycle(edges: Ints, n_nodes: int) -> bool:
+    """Whether a graph has a cycle, which would have to be cut in a flat drawing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.trajectory.flat import has_cycle
+    >>> has_cycle(np.array([[0, 1], [1, 2], [3, 3]]), 4)  # a node alone has a loop
+    False
+    >>> has_cycle(np.array([[0, 1], [1, 2], [2, 0], [3, 3]]), 4)
+    True
+    """
+    between = edges[edges[:, 0] != edges[:, 1]]
+    graph = sparse.coo_array((np.ones(len(between)), between.T), shape=(n_nodes, n_nodes))
+    n_parts, _ = connected_components(graph, directed=False)
+    return len(between) > n_nodes - n_parts
 
 
 def _plane(path: Trajectory) -> Floats:
