@@ -184,6 +184,7 @@ def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, branchwi
     [
         (["--kind", "branches", "--color", "pseudotime"], "pies of one column of labels"),
         (["--dpi", "0"], "--dpi 0 must be from 10 to 2400."),
+        (["--dims", "3", "--view", "flat"], "--view flat draws in two dimensions; leave out"),
     ],
     ids=["pies", "dpi"],
 )

@@ -546,7 +546,7 @@ examples:
 """
 
 PLOT = """\
-Draw a result of `branchwise fit`: the embedding with its graph, the tree laid out flat, branches as
+Draw a result of `branchwise fit`: the embedding with its graph, the tree by pseudotime, branches as
 a graph, the adjacency matrix, how the objective converged, or features along the tree (these are
 read from the input of the fit, if it has not changed).
 """
