@@ -186,7 +186,7 @@ def test_errors_of_pictures_are_one_line(given, says, fitted, tmp_path, branchwi
         (["--dpi", "0"], "--dpi 0 must be from 10 to 2400."),
         (["--dims", "3", "--view", "flat"], "--view flat draws in two dimensions; leave out"),
     ],
-    ids=["pies", "dpi"],
+    ids=["pies", "dpi", "view"],
 )
 def test_pictures_that_cannot_be_are_wrong_usage(given, says, fitted, tmp_path, branchwise):
     code, _, err = branchwise("plot", fitted, *given, "-o", tmp_path / "p.png")

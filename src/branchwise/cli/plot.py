@@ -51,7 +51,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
         raise Usage(f"--dpi {options.dpi} must be from {LEAST_DPI} to {MOST_DPI}.")
     if options.dims == 3 and options.view in {"flat", "both"}:
         raise Usage(
-            f"--view {options.view} draws in two dimensions; leave out --dims 3, or take --view axes."
+            f"--view {options.view} draws in two dimensions; leave out --dims 3, or take "
+            "--view axes."
         )
     made = load_pipeline(result.folder)
     path = rooted(made, result, options.root, options.root_at)
