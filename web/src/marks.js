@@ -1,6 +1,5 @@
 // What is written and marked above the points of a view: milestones, new samples, the one looked for.
 
-import { percentileOf } from "./model/stats.js";
 import { coverage, leader, overlap, placeLabels } from "./view/labels.js";
 import { clipped } from "./view/format.js";
 
@@ -15,16 +14,7 @@ const MOST_ARROWS = 6;
 // Of so many points names keep away; of more, these are picked evenly.
 const MOST_AVOIDED = 3000;
 const MOST_LINES = 3000;
-const FAR = 99; // percent of the samples of the fit that are nearer to the tree
 const EDGE = 16; // pixels from an arrow to the edge of the picture
-
-/** Whether a new sample lies farther from the tree than nearly all samples of the fit. */
-export function isFarAway(app, sample) {
-  if (sample.isFar !== undefined) return Boolean(sample.isFar);
-  if (app.isFar) return Boolean(app.isFar(sample));
-  const { distances } = app.state.model;
-  return distances.at(-1) > 0 && percentileOf(sample.distance, distances) > FAR;
-}
 
 /**
  * Dots at nodes, and marks with their names where there is room for them.
@@ -183,7 +173,7 @@ function addedMarks(app, theme, { project }, { placeOf }) {
   const isNamed = places.length <= MOST_NAMED;
   const marks = places.map((sample, k) => {
     const [x, y] = project(...placeOf(sample));
-    const isFar = isFarAway(app, sample);
+    const { isFar } = sample;
     const isNewest = k === places.length - 1;
     const r = isNamed ? 11 : 6;
     const target = { kind: "added", k };

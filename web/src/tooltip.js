@@ -1,13 +1,10 @@
 // What is said of whatever the pointer is on.
 
-import { isFarAway } from "./marks.js";
-import { percentileOf } from "./model/stats.js";
+import { FAR_WORDS } from "./model/messages.js";
 import { fill, h } from "./view/dom.js";
 import { clipped, counted, grouped, number } from "./view/format.js";
 
 const MOST_SHOWN = 14;
-const FAR_WORDS =
-  "Far from the tree: farther than nearly all samples of the fit, so its place may mean little.";
 
 /** The tooltip: an element, and `show(found, event)` for what a plot has found. */
 export function tooltip(app) {
@@ -87,15 +84,14 @@ function ofBranch(app, k) {
 
 /** A new sample, or the one that was looked for; or the arrow to it. */
 function ofTarget(app, { kind, k, row, isOutside }) {
-  const told = kind === "added" ? ofAdded(app, app.placesOfAdded()[k]) : ofSample(app, row);
+  const told = kind === "added" ? ofAdded(app.placesOfAdded()[k]) : ofSample(app, row);
   const way = kind === "added" ? "click to see it with the whole tree" : "click to go there";
   return isOutside || kind === "added" ? [...told, h("div", { class: "hint" }, way)] : told;
 }
 
-function ofAdded(app, sample) {
-  const { distances } = app.state.model;
-  const part = distances.at(-1) > 0 ? Math.round(percentileOf(sample.distance, distances)) : null;
-  const far = part === null ? "" : `, farther than ${part} % of the samples of the fit`;
+function ofAdded(sample) {
+  const part = sample.partNearer;
+  const far = part === null ? "" : `, farther than ${Math.round(part)} % of the samples of the fit`;
   return [
     h("strong", {}, `new sample ${clipped(sample.id, 60)}`),
     listOf([
@@ -103,6 +99,6 @@ function ofAdded(app, sample) {
       ["pseudotime", number(sample.pseudotime, 6)],
       ["distance", `${number(sample.distance, 4)}${far}`],
     ]),
-    isFarAway(app, sample) ? h("div", { class: "problem" }, FAR_WORDS) : null,
+    sample.isFar ? h("div", { class: "problem" }, FAR_WORDS) : null,
   ].filter(Boolean);
 }

@@ -1,5 +1,9 @@
 /** Words for messages. */
 
+/** Of a new sample that is farther from the tree than nearly all samples of the fit. */
+export const FAR_WORDS =
+  "Far from the tree, farther than nearly all samples of the fit: its branch and pseudotime may mean little.";
+
 /**
  * A text in quotation marks, as Python shows one.
  *

@@ -1,13 +1,12 @@
 // A new sample: paste or drop a table, see where it falls.
 
+import { FAR_WORDS } from "../model/messages.js";
 import { toCsv } from "../model/csv.js";
 import { download, fill, h, uniqueId } from "../view/dom.js";
 import { counted, fileName, number } from "../view/format.js";
 
 const MOST_BYTES = 50e6;
 const MOST_ROWS = 200;
-const FAR_WORDS =
-  "Far from the tree, farther than nearly all samples of the fit: its branch and pseudotime may mean little.";
 
 export function placingPanel(app) {
   const { model } = app.state;
