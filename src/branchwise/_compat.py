@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from numba import njit
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -32,6 +33,7 @@ __all__ = [
     "output_container",
     "pandas_of",
     "rows_of",
+    "some_rows",
     "validate_parameter_constraints",
 ]
 
@@ -62,6 +64,18 @@ def inlined(function: Function) -> Function:
 def rows_of(estimator: Any, X: Any, rows: Any, train: Any = None) -> Any:
     """Some rows of X, of any type; if X holds a value for each pair of samples, against `train`."""
     return _safe_split(estimator, X, None, rows, train)[0]
+
+
+def some_rows(X: Any, rows: Any) -> Any:
+    """Some rows of an array, a sparse matrix or a table.
+
+    Examples
+    --------
+    >>> from branchwise._compat import some_rows
+    >>> some_rows([[1], [2], [3]], [0, 2])
+    [[1], [3]]
+    """
+    return _safe_indexing(X, rows)
 
 
 def fitted_rows(search: Any) -> Any:

@@ -126,7 +126,7 @@ def test_missing_and_infinite_values_are_located(name, X, container, value, show
 def test_missing_values_of_pandas_are_located(name, X):
     frame = pd.DataFrame(X).astype("Float64")
     frame.iloc[3, 1] = pd.NA
-    with pytest.raises(ValueError, match=r"X\[3, 1\] is NaN, .*SimpleImputer fills in NaN"):
+    with pytest.raises(ValueError, match=r"X\[3, 1\] is NaN, .*impute=\"model\" fills in NaN"):
         build(name).fit(frame)
 
 

@@ -79,9 +79,9 @@ def test_what_is_written_is_read_again(tmp_path_factory, name, table):
 
 
 def test_unknown_formats_are_told_the_known_ones(tmp_path):
-    (tmp_path / "a.xlsx").touch()
+    (tmp_path / "a.ods").touch()
     with pytest.raises(InputError, match=r"must end in .csv, .tsv, .*\.h5ad, .zarr, or be a fold"):
-        read_table(tmp_path / "a.xlsx")
+        read_table(tmp_path / "a.ods")
 
 
 def test_a_path_to_nothing(tmp_path):
@@ -103,11 +103,16 @@ def test_missing_values_are_counted_most_first():
     assert missing_by_column(table_of(np.ones((2, 2)))) == {}
 
 
-def test_the_message_on_missing_values_shows_ten_columns_and_the_callers_remedy():
+def test_the_message_on_missing_values_groups_many_columns_and_has_the_callers_remedy():
     missing = missing_by_column(table_of(np.full((2, 13), np.nan)))
-    message = missing_message(missing, 2, "a.csv", "pass impute='median'")
-    assert message.startswith("a.csv has 26 missing values in 13 columns: 'f0' 2 of 2, 'f1'")
-    assert message.endswith("'f9' 2 of 2, and 3 more columns; pass impute='median'.")
+    assert missing_message(missing, 2, "a.csv", "pass impute='median'") == (
+        "a.csv has 26 missing values in 13 columns: 13 columns 2 of 2 each ('f0', 'f1', 'f2' and "
+        "10 more); pass impute='median'."
+    )
+    many = {f"f{j}": 50 - j for j in range(13)}
+    message = missing_message(many, 99, "a.csv", "x")
+    assert "'f0' 50 of 99, 'f1' 49 of 99, " in message
+    assert message.endswith("'f9' 41 of 99, and 3 more columns; x.")
     assert missing_message({"f0": 1}, 2, "a.csv", "x") == (
         "a.csv has 1 missing value in 1 column: 'f0' 1 of 2; x."
     )

@@ -48,8 +48,8 @@ def test_numbers_are_features_and_the_rest_are_annotations(table_of):
         ("tabs.tsv", b"id\ta\tt\nx\t1\tu\ny\t2.5\tv\n"),
         ("tabs.txt", b"id\ta\tt\nx\t1\tu\ny\t2.5\tv\n"),
         ("UPPER.CSV", b"id,a,t\nx,1,u\ny,2.5,v\n"),
-        ("packed.csv.gz", gzip.compress(b"id,a,t\nx,1,u\ny,2.5,v\n")),
-        ("packed.tsv.gz", gzip.compress(b"id\ta\tt\nx\t1\tu\ny\t2.5\tv\n")),
+        ("packed.csv.gz", gzip.compress(b"id,a,t\nx,1,u\ny,2.5,v\n", mtime=0)),
+        ("packed.tsv.gz", gzip.compress(b"id\ta\tt\nx\t1\tu\ny\t2.5\tv\n", mtime=0)),
         ("row-names-of-r.tsv", b"a\tt\nx\t1\tu\ny\t2.5\tv\n"),
         ("index-of-pandas.csv", b",a,t\nx,1,u\ny,2.5,v\n"),
         ("blank-lines.csv", b"\nid,a,t\n\nx,1,u\ny,2.5,v\n\n"),
@@ -182,12 +182,20 @@ def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
 @pytest.mark.parametrize(
     ("content", "name", "message"),
     [
-        ("a,b\n1,2\n".encode("utf-16"), "a.csv", "is UTF-16 text; save it as UTF-8"),
+        (
+            "a,b\n1,2\n".encode("utf-16"),
+            "a.csv",
+            r"is UTF-16 text; read it with --encoding utf-16 .*, or save",
+        ),
         ("a,b\n1,2\n".encode("utf-16-le"), "a.csv", "is no UTF-8 text"),
         (b"PK\x03\x04\x00\x00", "a.csv", "is no UTF-8 text .* binary file under a wrong name"),
         ("name,a\nMär,1\n".encode("latin-1"), "a.csv", "line 2 of .* is not UTF-8 .* Latin-1"),
         (b"a,b\n1,2\n", "a.csv.gz", "cannot be unpacked .* no gzip file"),
-        (gzip.compress(b"a,b\n1,2\n" * 5000)[:-9], "a.csv.gz", "cannot be unpacked .* cut short"),
+        (
+            gzip.compress(b"a,b\n1,2\n" * 5000, mtime=0)[:-9],
+            "a.csv.gz",
+            "cannot be unpacked .* cut short",
+        ),
     ],
     ids=["utf-16", "utf-16-le", "binary", "latin-1", "not-gzip", "cut-gzip"],
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
+from .masked import unmasked
 
 # Columns
 
@@ -37,7 +38,7 @@ def column_values(column: Any) -> Any:
             f"A covariate must be a column with a value for each row of X, got {column!r}; pass a "
             "list or an array."
         )
-    values = column.to_numpy() if hasattr(column, "to_numpy") else column
+    values = unmasked(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if isinstance(values, np.ndarray):
         return values.ravel()
     # A list of numbers and text would become text, and None be lost in it.
@@ -67,6 +68,56 @@ def is_unknown(value: Any) -> bool:
     """Whether one value is missing."""
     # NA of pandas is neither equal nor unequal to anything, NaN unequal to itself.
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def is_blank(column: Any) -> Bools:
+    """Which cells have no value, or text without a sign in it.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import is_blank
+    >>> is_blank(["a", " ", None])
+    array([False,  True,  True])
+    """
+    values = column_values(column)
+    blank = is_missing(values)
+    if values.dtype.kind in "OUT":
+        blank |= np.array([isinstance(v, str) and not v.strip() for v in values], dtype=bool)
+    return blank
+
+
+def distinct(column: Any) -> tuple[Ints, list[Any]]:
+    """Which of the different values each cell has, −1 where it has none, and these values.
+
+    Of a million cells there are few; what is slow is done to these.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import distinct
+    >>> distinct(["b", None, "a", "b", " "])
+    (array([ 0, -1,  1,  0, -1]), ['b', 'a'])
+    """
+    values = column_values(column)
+    if values.dtype.kind in "biuf":
+        found, codes = np.unique(values, return_inverse=True)
+        cells = found.tolist()
+    else:
+        given = values.tolist()
+        try:
+            number: dict[Any, int] = {}
+            if bool in set(map(type, given)):  # as keys, 1 and True are the same
+                keys = list(zip(map(type, given), given, strict=True))
+                codes = np.array([number.setdefault(k, len(number)) for k in keys], dtype=np.intp)
+                cells = [cell for _, cell in number]
+            else:
+                codes = np.array([number.setdefault(k, len(number)) for k in given], dtype=np.intp)
+                cells = list(number)
+        except TypeError:  # lists, for instance
+            codes, cells = np.arange(len(given)), given
+    blank = [is_unknown(c) or (isinstance(c, str) and not c.strip()) for c in cells]
+    new = np.where(blank, -1, np.cumsum(np.logical_not(blank)) - 1).astype(np.intp)
+    known = [cell for cell, is_none in zip(cells, blank, strict=True) if not is_none]
+    return (new[codes] if len(cells) else np.empty(0, dtype=np.intp)), known
 
 
 # Numbers

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from .._typing import Floats, Ints, Matrix, Sparse
+from .masked import unmasked
 
 # What to do about scikit-learn's complaints, by a piece of their text.
 REMEDIES = {
@@ -72,7 +73,7 @@ def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) ->
                 "some."
             )
     return check_array(
-        X,
+        unmasked(X),
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
@@ -142,7 +143,8 @@ def check_finite(X: Matrix, name: str) -> float:
     value = "NaN" if np.isnan(cells.data[first]) else str(cells.data[first])
     raise ValueError(
         f"{name}[{cells.row[first]}, {cells.col[first]}] is {value}, but every value must be "
-        "finite; drop such rows or replace such values (sklearn.impute.SimpleImputer fills in NaN)."
+        "finite; drop such rows or replace such values (branchwise.Preparation with "
+        'impute="median" or impute="model" fills in NaN).'
     )
 
 
@@ -303,7 +305,7 @@ def check_fixed_graph(n_nodes: int, n_centers: int | str | None, n_samples: int)
 def check_init(init: Any, n_centers: int | str | None, n_samples: int, n_components: int) -> Floats:
     """Starting centres given by the user: K×d, finite, K as in n_centers."""
     init = check_array(
-        init,
+        unmasked(init),
         dtype=np.float64,
         ensure_2d=False,
         allow_nd=True,
@@ -328,7 +330,9 @@ def check_init(init: Any, n_centers: int | str | None, n_samples: int, n_compone
 
 def check_embedding(X: Any, n_components: int) -> Floats:
     """Points of the latent space, one column per component."""
-    X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    X = check_array(
+        unmasked(X), dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X"
+    )
     check_embedding_shape(X.shape, n_components)
     check_finite(X, "X")
     return X

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import empty_block, import_extra
+from .masked import unmasked
 
 # What an array of objects looks like to Dask.
 OBJECTS = np.empty((0, 0), dtype=object)
@@ -76,6 +77,9 @@ def as_chunks(X: Any, name: str = "X") -> Any:
     import_dask()
     if hasattr(X, "to_dask_array"):
         X = frame_of_numbers(X, name).to_dask_array(lengths=True)
+    if isinstance(empty_block(X), np.ma.MaskedArray):
+        dtype = X.dtype if X.dtype.kind == "f" else np.dtype(np.float64)
+        X = X.map_blocks(unmasked, dtype=dtype, meta=np.empty((0,) * X.ndim, dtype))
     if X.ndim != 2:
         raise ValueError(
             f"{name} is a Dask array of {X.ndim} dimensions but must have two, samples and "

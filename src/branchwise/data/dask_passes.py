@@ -12,6 +12,7 @@ from scipy import sparse
 from .._compat import import_extra
 from .dask import OBJECTS, current_client, import_dask, import_distributed
 from .dask_errors import OWN_TASKS, ChunkError, failures_in_words, released_on_failure
+from .masked import unmasked
 
 Sums = TypeVar("Sums")
 
@@ -306,4 +307,4 @@ class Part:
 
 def as_rows(block: Any) -> Any:
     """A block as the functions know it: an array or a CSR matrix."""
-    return sparse.csr_array(block) if sparse.issparse(block) else block
+    return sparse.csr_array(block) if sparse.issparse(block) else unmasked(block)

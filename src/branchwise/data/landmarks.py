@@ -14,6 +14,7 @@ from .checks import check_count
 from .dask import as_chunks, chunk_starts, is_dask
 from .dask_errors import check_n_rows, check_rows
 from .dask_passes import reduce_chunks
+from .masked import unmasked
 from .moments import extremes
 from .row_order import canonical_keys, shift_and_range
 
@@ -83,7 +84,7 @@ def choose_landmarks(
     True
     """
     n_landmarks = check_count(n_landmarks, "n_landmarks")
-    X = as_chunks(X) if is_dask(X) else X if sparse.issparse(X) else np.asarray(X)
+    X = as_chunks(X) if is_dask(X) else X if sparse.issparse(X) else np.asarray(unmasked(X))
     if X.shape[0] == 0:
         raise ValueError("X has no rows but must have one at least; look where they were lost.")
     first = np.array(chunk_starts(X) if is_dask(X) else [0])

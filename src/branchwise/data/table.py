@@ -1,8 +1,7 @@
 """`Table`, which every reader returns: the checks that all of them share, columns by name."""
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,22 @@ from scipy import sparse
 from .._compat import import_extra, import_pandas, pandas_of
 from .._messages import listed
 from .._typing import Bools, Matrix
+from .categories import are_numbers, is_blank
+from .categories import as_floats as numbers_of
 from .dask import is_dask
+from .errors import InputError, Unknown, UnknownNameError
+from .masked import unmasked
+from .selection import EVERYTHING, Selection
+
+__all__ = ["InputError", "Table", "UnknownNameError"]
 
 
-class InputError(ValueError):
-    """What is wrong with a file of data, in one sentence that names it.
+class MissingFeaturesError(InputError):
+    """Features that were asked for and that the table does not have as numbers."""
 
-    Examples
-    --------
-    >>> from branchwise.io import InputError
-    >>> issubclass(InputError, ValueError)
-    True
-    """
-
-
-class UnknownNameError(InputError):
-    """A name that the table does not have."""
-
-    def __init__(self, message: str, name: str):
+    def __init__(self, message: str, names: list[str]):
         super().__init__(message)
-        self.name = name
+        self.names = names
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +47,9 @@ class Table:
         Where the table was read from.
     sha256 : str or None
         Of the file, where it was taken while the table was read (CSV and its kin).
+    chosen : dict
+        What `id`, `include`, `exclude` and `annotate` of `branchwise.io.read_table` were given,
+        with the names of the columns in the place of patterns and files.
 
     Examples
     --------
@@ -72,6 +70,7 @@ class Table:
     annotations: Any
     source: str
     sha256: str | None = None
+    chosen: dict[str, Any] = field(default_factory=dict)
 
 
 def pandas_for_tables() -> Any:
@@ -85,15 +84,34 @@ def make_table(
     samples: Iterable[Any] | None,
     annotations: Any,
     source: str,
+    selection: Selection = EVERYTHING,
     *,
-    exclude: Sequence[str] = (),
-    id: str | None = None,
+    needs_features: bool = True,
 ) -> Table:
-    """A table of float64 from a matrix with or without names, once everything fits together.
+    """A table of float64 from a matrix with or without names.
 
-    Missing names are numbers that count from 0. The values of a Dask array are not looked at, but
-    for columns that are excluded.
+    Missing names are numbers that count from 0. Columns of the matrix that are not included are
+    left out unless they are excluded by name: there may be many thousands. The values of a Dask
+    array are not looked at, but for columns that are excluded.
     """
+    features = None if features is None else list(features)
+    try:
+        return checked_table(X, features, samples, annotations, source, selection, needs_features)
+    except InputError as error:
+        error.parts = (X, features, annotations)
+        raise
+
+
+def checked_table(
+    X: Matrix,
+    features: Iterable[Any] | None,
+    samples: Iterable[Any] | None,
+    annotations: Any,
+    source: str,
+    selection: Selection,
+    needs_features: bool,
+) -> Table:
+    """The same, once everything fits together."""
     pandas = pandas_for_tables()
     X = X if is_dask(X) else as_floats(X, source)
     samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
@@ -107,15 +125,19 @@ def make_table(
     check_unique(features, f"columns of {source}", "rename them")
     if annotations is None:
         annotations = pandas.DataFrame(index=range(X.shape[0]))
-    if id is not None:
-        annotations, samples = take_id(annotations, id, source)
+    selection = selection_in(selection, features, list(map(str, annotations.columns)), source)
+    if selection.id is not None:
+        annotations, samples = take_id(annotations, selection.id, source)
     check_unique(samples, f"samples of {source}", "make them unique, or name another column by id")
-    if exclude:
-        known = [*features, *map(str, annotations.columns)]
-        check_known(exclude, known, source)
-        X, features, annotations = move_to_annotations(X, features, annotations, exclude)
+    moved = [*selection.exclude, *selection.annotate]
+    if moved:
+        X, features, annotations = move_to_annotations(X, features, annotations, moved)
+    if selection.include is not None:
+        wanted = [name for name in selection.include if name not in moved]
+        at = {name: j for j, name in enumerate(features)}
+        X, features = X[:, [at[name] for name in wanted]], wanted
     check_has_rows(len(samples), source)
-    if not len(features):
+    if not len(features) and not selection.annotate and needs_features:
         raise InputError(
             f"{source} has no numeric column left to learn from; "
             "give it one, or exclude fewer columns."
@@ -123,7 +145,28 @@ def make_table(
     if not is_dask(X):
         check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
-    return Table(X, features, samples, annotations, source)
+    return Table(X, features, samples, annotations, source, chosen=selection.given())
+
+
+def selection_in(
+    selection: Selection, features: list[str], annotations: list[str], source: str
+) -> Selection:
+    """The selection with the names that its patterns mean; samples are named by an annotation."""
+    found = selection._replace(id=None)
+    if any((selection.include is not None, selection.exclude, selection.annotate)):
+        found = found.among([*features, *annotations], source)
+    if found.include is not None:
+        present, asked = set(features), set(selection.include or ())
+        words = [name for name in found.include if name not in present and name in asked]
+        if words:
+            raise InputError(
+                f"include names {listed(map(repr, words), 5)}, which {source} has among the "
+                "annotations of the samples; only measurements can be features: include others."
+            )
+        found = found._replace(include=[name for name in found.include if name in present])
+    if selection.id is None:
+        return found
+    return found._replace(id=Selection(id=selection.id).among(annotations, source).id)
 
 
 def check_has_rows(n_samples: int, source: str) -> None:
@@ -160,7 +203,7 @@ def as_floats(X: Matrix, source: str) -> Matrix:
         csr = sparse.csr_array(X)
         csr.sum_duplicates()
         return csr.astype(np.float64, copy=False)
-    X = np.asarray(X)
+    X = np.asarray(unmasked(X))
     check_matrix(X, source)
     return np.ascontiguousarray(X, dtype=np.float64)
 
@@ -215,16 +258,9 @@ def check_known(
 ) -> None:
     """A name that is not there is likely misspelt: say which one is near."""
     present = set(known)
-    for name in names:
-        if name not in present:
-            close = difflib.get_close_matches(str(name), known, n=3)
-            hint = (
-                f"did you mean {listed(map(repr, close))}?"
-                if close
-                else f"it has {listed(map(repr, known), 10)}."
-            )
-            message = f"{source} has no {kind} {name!r}; {hint if known else 'it has none.'}"
-            raise UnknownNameError(message, str(name))
+    unknown = [Unknown(str(name), kind) for name in names if name not in present]
+    if unknown:
+        raise UnknownNameError(unknown, known, source, kind)
 
 
 def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> None:
@@ -232,9 +268,10 @@ def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> 
     present = set(found)
     missing = [name for name in wanted if name not in present]
     if missing:
-        raise InputError(
+        raise MissingFeaturesError(
             f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
-            f"{listed(map(repr, missing), 10)}; add them."
+            f"{listed(map(repr, missing), 10)}; add them.",
+            missing,
         )
 
 
@@ -337,8 +374,10 @@ def check_no_infinity(
 N_COLUMNS_SHOWN = 10
 
 
-def missing_by_column(table: Table) -> dict[str, int]:
+def missing_by_column(table: Table, others: Sequence[str] = ()) -> dict[str, int]:
     r"""How many values each feature lacks, most first; complete features are left out.
+
+    `others` are annotations that count as well, such as categories that become features.
 
     Examples
     --------
@@ -350,9 +389,13 @@ def missing_by_column(table: Table) -> dict[str, int]:
     >>> missing_by_column(read_table(path))
     {'crp': 2, 'hb': 1}
     """
-    counts = count_missing(table.X)
+    known = set(table.features)
+    others = [name for name in others if name not in known]
+    gaps = [int(is_blank(table.annotations[name]).sum()) for name in others]
+    counts = np.concatenate([count_missing(table.X), np.array(gaps, dtype=np.intp)])
+    names = [*table.features, *others]
     order = np.argsort(-counts, kind="stable")
-    return {table.features[j]: int(counts[j]) for j in order if counts[j]}
+    return {names[j]: int(counts[j]) for j in order if counts[j]}
 
 
 def count_missing(X: Any) -> Any:
@@ -394,12 +437,39 @@ def missing_message(missing: Mapping[str, int], n_samples: int, source: str, rem
     """
     shown = [f"{name!r} {count} of {n_samples}" for name, count in missing.items()]
     if len(shown) > N_COLUMNS_SHOWN:
-        shown[N_COLUMNS_SHOWN:] = [f"and {len(shown) - N_COLUMNS_SHOWN} more columns"]
+        shown = grouped(missing, n_samples)
     values, columns = sum(missing.values()), len(missing)
     return (
-        f"{source} has {values} missing value{'s' * (values != 1)} in "
-        f"{columns} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
+        f"{source} has {values:,} missing value{'s' * (values != 1)} in "
+        f"{columns:,} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
     )
+
+
+def grouped(missing: Mapping[str, int], n_samples: int) -> list[str]:
+    """Missing values of many columns: those that lack as many are told together.
+
+    Examples
+    --------
+    >>> from branchwise.data.table import grouped
+    >>> grouped({"age": 5, "a": 1, "b": 1, "c": 1, "d": 1}, 9)
+    ["'age' 5 of 9", "4 columns 1 of 9 each ('a', 'b', 'c' and 1 more)"]
+    """
+    by_count: dict[int, list[str]] = {}
+    for name, count in missing.items():
+        by_count.setdefault(count, []).append(name)
+    shown, n_told = list[str](), 0
+    for count, names in by_count.items():
+        if len(names) < 3:
+            told = [(f"{name!r} {count} of {n_samples}", 1) for name in names]
+        else:
+            some = listed(map(repr, names), 3)
+            told = [(f"{len(names)} columns {count} of {n_samples} each ({some})", len(names))]
+        for text, n_columns in told:
+            if len(shown) < N_COLUMNS_SHOWN:
+                shown.append(text)
+                n_told += n_columns
+    rest = len(missing) - n_told
+    return [*shown, f"and {rest} more columns"] if rest else shown
 
 
 def as_table(data: Any) -> Table:
@@ -417,6 +487,13 @@ def as_table(data: Any) -> Table:
     check_unique(names, "columns of the DataFrame", "rename them")
     # A duration is a number to pandas, but in no unit that was chosen.
     numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
+    # Numbers beside None or NA are objects to pandas.
+    objects = data.select_dtypes("object")
+    mixed = [name for name in objects if are_numbers(objects[name].to_numpy())]
+    if mixed:
+        converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
+        kept = {*numeric.columns, *mixed}
+        numeric = data[[name for name in data.columns if name in kept]].assign(**converted)
     others = data.drop(columns=numeric.columns)
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
@@ -463,8 +540,60 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
     return table.X[:, [at[name] for name in names]]
 
 
+def known_columns(table: Table, names: Sequence[str]) -> tuple[Matrix, list[str]]:
+    """The columns of these names that the table has, NaN in the others, and which these are.
+
+    A column without a value is one that the table does not have, whatever it was read as.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table, known_columns
+    >>> table = as_table(pd.DataFrame({"b": [1.0], "a": [2.0], "d": [float("nan")]}))
+    >>> known_columns(table, ["a", "c", "d"])
+    (array([[ 2., nan, nan]]), ['c', 'd'])
+    """
+    at = {name: k for k, name in enumerate(table.features)}
+    others = [name for name in names if name not in at]
+    about = table.annotations
+    text = [name for name in others if name in about.columns and about[name].notna().any()]
+    if text or len(others) == len(names):
+        columns(table, text or names)  # complains
+    X = columns(table, [name for name in names if name in at])
+    if others:
+        X = in_order(X, [name for name in names if name in at], names)
+    empty = count_missing(X) == max(X.shape[0], 1)
+    return X, [name for name, is_empty in zip(names, empty, strict=True) if is_empty]
+
+
+def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:
+    """The columns that are present among those of all names, the others without a value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.table import in_order
+    >>> in_order(np.array([[1.0, 2.0]]), ["b", "a"], ["a", "c", "b"])
+    array([[ 2., nan,  1.]])
+    """
+    where = {name: k for k, name in enumerate(present)}
+    order = [where.get(name, len(present)) for name in names]
+    nothing = np.full((X.shape[0], 1), np.nan)
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.hstack([X, nothing], format="csr")[:, order])
+    return np.hstack([X, nothing])[:, order]
+
+
 def named_columns(table: Table, names: Sequence[str]) -> Any:
-    """The same with their names, for messages, unless they are sparse or not in memory."""
+    """The same with their names, for messages, unless they are sparse or not in memory.
+
+    Annotations may be among them, as they are.
+    """
+    known = set(table.features)
+    others = [name for name in names if name not in known and name in table.annotations]
+    if others and not is_dask(table.X) and not sparse.issparse(table.X):
+        numbers = named_columns(table, [name for name in names if name not in set(others)])
+        return numbers.join(table.annotations[others])[list(names)]
     X = columns(table, names)
     if sparse.issparse(X) or is_dask(X):
         return X

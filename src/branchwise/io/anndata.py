@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra
+from ..data.selection import EVERYTHING, Selection
 from ..data.table import (
     InputError,
     Table,
@@ -146,9 +147,8 @@ def check_sparse_groups(root: Any, path: Path) -> None:
 
 def read_anndata_table(
     path: Path,
+    selection: Selection = EVERYTHING,
     *,
-    id: str | None = None,
-    exclude: Sequence[str] = (),
     use_rep: str | None = None,
     layer: str | None = None,
 ) -> Table:
@@ -175,7 +175,7 @@ def read_anndata_table(
         names = unique_names(X.columns) if hasattr(X, "columns") else columns_of(use_rep, X)
         X = X.to_numpy() if hasattr(X, "columns") else X
     annotations = obs.set_axis([str(name) for name in obs.columns], axis=1)
-    return make_table(X, names, obs.index, annotations, str(path), exclude=exclude, id=id)
+    return make_table(X, names, obs.index, annotations, str(path), selection)
 
 
 def columns_of(use_rep: str | None, X: Any) -> list[str]:
@@ -225,9 +225,8 @@ SPARSE_BYTES = 16
 
 def lazy_anndata(
     path: Path,
+    selection: Selection = EVERYTHING,
     *,
-    id: str | None,
-    exclude: Sequence[str],
     use_rep: str | None = None,
     layer: str | None = None,
 ) -> Table:
@@ -245,7 +244,7 @@ def lazy_anndata(
         rows = lazy_part(path, key, part)
     features = columns_of(use_rep, rows) if features is None else features
     annotations = obs.set_axis([str(name) for name in obs.columns], axis=1)
-    return make_table(rows, features, obs.index, annotations, str(path), exclude=exclude, id=id)
+    return make_table(rows, features, obs.index, annotations, str(path), selection)
 
 
 def lazy_part(path: Path, key: str, part: Any) -> Any:

@@ -2,75 +2,61 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.dates import as_dates, check_order
+from ..data.errors import InputError
+from ..data.selection import Selection
 from ..data.table import (
-    InputError,
     Table,
     check_features,
-    check_known,
     check_unique,
     id_names,
     make_table,
     pandas_for_tables,
 )
+from .cells import Looked, Odd, look_at_text
+from .problems import raise_unreadable, warn_of_dates, warn_of_units
 
-# What an empty cell is called, apart from what text_tables takes as missing in every column: in
-# a column of words these may be words ("None" is a therapy), among numbers they are not.
-MISSING_AMONG_NUMBERS = frozenset(
-    [
-        "-",
-        "--",
-        ".",
-        "..",
-        "?",
-        "*",
-        "none",
-        "missing",
-        "unknown",
-        "nd",
-        "n.d.",
-        "n.a.",
-        "#n/a",
-        "#value!",
-        "#div/0!",
-        "#num!",
-        "#ref!",
-        "na",
-        "nan",
-    ]
-)
 ID_NAME = re.compile(
     r"(.+[ _.-])?id|index|row_?names"
     r"|(sample|cell|barcode|patient|subject|participant|donor)s?"
     r"([ _.-]?(id|name|barcode|no|nr|number))?"
 )
-# A number, or what was meant as one: "<5", "1,5", "1 234", "12 %".
-MEANT_AS_NUMBER = re.compile(
-    r"[<>≤≥=~±\s]*[+-]?"
-    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.']\d{3})+([.,]\d+)?)"
-    r"([eE][+-]?\d+)?\s*[%*]?"
-)
+
+
+# What becomes of a column.
+ID, FEATURE, ANNOTATION, ODD = "id", "feature", "annotation", "odd"
+
+
+class Framed(NamedTuple):
+    """A file as a data frame, before its columns are sorted.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+    typed : bool
+        Whether the file declares types, so that digits stored as text are text on purpose.
+    sha256 : str or None
+        Of the file, where it was taken on the way.
+    """
+
+    frame: Any
+    typed: bool = True
+    sha256: str | None = None
 
 
 def table_from_frame(
-    frame: Any,
-    source: str,
-    *,
-    id: str | None,
-    exclude: Sequence[str],
-    features: Sequence[str] | None = None,
-    typed: bool,
+    framed: Framed, source: str, selection: Selection, *, date_order: str | None = None
 ) -> Table:
-    """Numbers are features, everything else is an annotation; or these are the features.
-
-    `typed` says that the file declares types, so that digits stored as text are text on purpose.
-    """
+    """Numbers are features, everything else is an annotation; or as the selection says."""
+    frame = framed.frame
     frame.columns = [str(name) for name in frame.columns]
     sorted_ = sort_columns(
-        frame, list(frame.columns), source, id=id, exclude=exclude, features=features, typed=typed
+        frame, list(frame.columns), source, selection, typed=framed.typed, date_order=date_order
     )
     found, converted = sorted_.features, sorted_.converted
     # All at once: a table of genes has too many columns to look at each.
@@ -83,7 +69,15 @@ def table_from_frame(
         for name, numbers in converted.items():
             joined[:, position[name]] = numbers
         X = joined
-    return make_table(X, found, sorted_.samples, sorted_.annotations, source)
+    table = make_table(
+        X,
+        found,
+        sorted_.samples,
+        sorted_.annotations,
+        source,
+        needs_features=not sorted_.selection.annotate,
+    )
+    return replace(table, chosen=sorted_.selection.given(), sha256=framed.sha256)
 
 
 class Sorted(NamedTuple):
@@ -93,17 +87,17 @@ class Sorted(NamedTuple):
     features: list[str]
     converted: dict[str, Any]  # features that are not numbers in the file, as such
     annotations: Any
+    selection: Selection  # with names in the place of patterns
 
 
 def sort_columns(
     frame: Any,
     names: Sequence[str],
     source: str,
+    selection: Selection,
     *,
-    id: str | None,
-    exclude: Sequence[str],
-    features: Sequence[str] | None,
     typed: bool,
+    date_order: str | None = None,
 ) -> Sorted:
     """Which columns name the samples, are features or are annotations.
 
@@ -111,41 +105,171 @@ def sort_columns(
     been read, and no annotations.
     """
     check_unique(names, f"column names of {source}", "rename them")
-    check_known([*exclude, *([] if id is None else [id])], names, source)
-    first = frame[[name for name in names[:1] if name in frame]]
-    id = default_id(first) if id is None else id
+    check_order(date_order)
+    selection = selection.among([name for name in names if name], source)
+    id = name_column(frame, names, selection)
     samples = None if id is None else id_names(frame[id], id, source)
+    columns = look_at_columns(frame, names, selection, id, typed=typed)
+    # Of what is adjusted for, "unknown" is a gap among numbers, not one level of many.
+    converted = {
+        each.name: each.looked.numbers
+        for each in columns
+        if each.looked.numbers is not None and not each.is_as_written
+    }
+    found = [each.name for each in columns if each.fate == FEATURE]
+    annotations = [each.name for each in columns if each.fate == ANNOTATION and each.name in frame]
+    odd = [each.looked.odd for each in columns if each.fate == ODD and each.looked.odd is not None]
+    left_out = {each.name for each in columns if each.is_left_out}
+    units = [
+        each.looked.unit
+        for each in columns
+        if each.looked.unit is not None and not each.is_left_out
+    ]
     names = [name for name in names if name != id]
-    left_out = set(exclude) if features is None else set(names) - set(features)
-    if samples is None and features is None and has_names_first(first):
-        left_out.add(names[0])  # of several rows each, such as visits of a patient
-    found: list[str] = []
-    annotations: list[str] = []
-    converted: dict[str, Any] = {}
-    kept: dict[str, Any] = {}
-    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    for name in names:
-        dtype = dtypes.get(name, np.dtype(np.float64))
-        if name in left_out:
-            if name in dtypes:
-                annotations.append(name)
-            if name in exclude:
-                kept[name] = numbers_or_text(frame[name], source, typed=typed)
-        elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-            found.append(name)
-        elif (numbers := as_numbers(frame[name], source, typed=typed)) is not None:
-            found.append(name)
-            converted[name] = numbers
-        else:
-            annotations.append(name)
-    check_features(found, features or (), source)
-    if not found:
+    gaps = missing_values(frame, found, converted) if odd else {}
+    wrong = {each.name for each in odd}
+    fine = [name for name in names if name not in wrong]
+    raise_unreadable(odd, fine, source, gaps, len(frame))
+    check_features(found, selection.features or (), source)
+    if not found and not selection.annotate:
         raise InputError(
             f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
             "annotations or excluded; write measurements as plain numbers, separate them by "
             "commas, semicolons or tabs, or exclude fewer."
         )
-    return Sorted(samples, found, converted, frame[annotations].assign(**kept))
+    warn_of_units(units, source)
+    kept = {name: numbers for name, numbers in converted.items() if name in left_out}
+    words = frame[[name for name in annotations if name not in kept]]
+    dates, notes = dates_among(words, date_order)
+    if selection.features is not None:
+        notes = {name: note for name, note in notes.items() if name in selection.annotate}
+    warn_of_dates(notes, source)
+    converted = {name: converted[name] for name in found if name in converted}
+    about = frame[annotations].copy(deep=False)
+    for name, values in (kept | dates).items():
+        about[name] = values
+    return Sorted(samples, found, converted, about, selection)
+
+
+class Column(NamedTuple):
+    """A column of a table, and what becomes of it.
+
+    Attributes
+    ----------
+    name : str
+    fate : str
+        ID, FEATURE, ANNOTATION or ODD.
+    looked : Looked
+        What a column is that NumPy does not hold as numbers.
+    is_left_out : bool
+        Not a feature, whatever it holds.
+    is_as_written : bool
+        Numbers among its words are not looked for.
+    """
+
+    name: str
+    fate: str
+    looked: Looked = Looked()
+    is_left_out: bool = False
+    is_as_written: bool = False
+
+
+def name_column(frame: Any, names: Sequence[str], selection: Selection) -> str | None:
+    """The column that names the samples; `names` are all columns, also those that are not read."""
+    if selection.id is not None:
+        return selection.id
+    return default_id(frame[[name for name in names[:1] if name in frame]])
+
+
+def look_at_columns(
+    frame: Any, names: Sequence[str], selection: Selection, id: str | None, *, typed: bool
+) -> list[Column]:
+    """What becomes of each column, in their order; nothing is wrong enough to stop here.
+
+    Names that the frame lacks are of numbers that have not been read.
+    """
+    others = [name for name in names if name != id]
+    left_out, as_written = left_out_by(selection, others), {*selection.annotate}
+    first = frame[[name for name in names[:1] if name in frame]]
+    if id is None and selection.features is None and has_names_first(first):
+        left_out.add(names[0])  # of several rows each, such as visits of a patient
+        as_written.add(names[0])
+    types = pandas_for_tables().api.types
+    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
+    found = []
+    for name in names:
+        dtype = dtypes.get(name, np.dtype(np.float64))
+        if name == id:
+            found.append(Column(name, ID))
+        elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+            is_out = name in left_out
+            found.append(Column(name, ANNOTATION if is_out else FEATURE, Looked(), is_out))
+        elif name in left_out:
+            is_number = types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype)
+            keeps = name in as_written or is_number
+            found.append(Column(name, ANNOTATION, look_at(frame[name], typed=typed), True, keeps))
+        else:
+            looked = look_at(frame[name], typed=typed)
+            if selection.include is not None and looked.numbers is None and looked.odd is None:
+                looked = looked._replace(odd=described(frame[name]))
+            fate = FEATURE if looked.numbers is not None else ANNOTATION
+            found.append(Column(name, fate if looked.odd is None else ODD, looked))
+    return found
+
+
+def left_out_by(selection: Selection, names: Sequence[str]) -> set[str]:
+    """The columns that are not features, whatever they hold."""
+    out = {*selection.exclude, *selection.annotate}
+    for chosen in (selection.features, selection.include):
+        if chosen is not None:
+            out |= set(names) - set(chosen)
+    return out
+
+
+def look_at(column: Any, *, typed: bool) -> Looked:
+    """A column that NumPy does not hold as numbers: numbers with NaN, or what it is otherwise."""
+    pandas = pandas_for_tables()
+    types = pandas.api.types
+    if types.is_bool_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
+        return Looked()
+    if types.is_numeric_dtype(column.dtype):
+        return Looked(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        return Looked()
+    kind = types.infer_dtype(column, skipna=True)
+    return look_at_text(column, typed=typed) if kind in ("string", "empty") else Looked()
+
+
+def described(column: Any) -> Odd:
+    """A column of words that was to be a feature."""
+    known = np.flatnonzero(column.notna().to_numpy())
+    row = int(known[0]) if len(known) else 0
+    texts = column.iloc[known].astype(str)
+    first = texts.iloc[0] if len(known) else ""
+    return Odd(
+        str(column.name), "text", len(known), len(column), first, row + 1, int(texts.nunique())
+    )
+
+
+def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) -> dict[str, int]:
+    """How many values each feature lacks, most first; complete ones are left out."""
+    plain = frame[[name for name in found if name in frame and name not in converted]].isna().sum()
+    counts = {str(name): int(count) for name, count in plain.items()}
+    counts |= {name: int(np.isnan(converted[name]).sum()) for name in found if name in converted}
+    order = sorted((name for name in found if counts.get(name)), key=lambda name: -counts[name])
+    return {name: counts[name] for name in order}
+
+
+def dates_among(frame: Any, order: str | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Columns of text that are dates, as such, and what there is to say about them."""
+    types = pandas_for_tables().api.types
+    found, notes = dict[str, Any](), dict[str, str]()
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
+            dates = as_dates(frame[name], order)
+            found |= {} if dates.values is None else {name: dates.values}
+            notes |= {name: dates.note} if dates.note else {}
+    return found, notes
 
 
 def is_unnamed(name: str) -> bool:
@@ -178,65 +302,3 @@ def has_names_first(frame: Any) -> bool:
         return False
     numbers = pandas.to_numeric(column, errors="coerce").to_numpy(float)
     return not (np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())
-
-
-def as_numbers(column: Any, source: str, *, typed: bool) -> Any:
-    """The column as float64 with NaN for missing values; None if it is an annotation.
-
-    Text of which most was meant as numbers is neither, and an error.
-    """
-    types = pandas_for_tables().api.types
-    if types.is_bool_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
-        return None
-    if types.is_numeric_dtype(column.dtype):
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if types.infer_dtype(column, skipna=True) not in ("string", "empty"):
-        return None
-    if isinstance(column.dtype, pandas_for_tables().CategoricalDtype):
-        return None
-    return text_as_numbers(column, source, typed=typed)
-
-
-def numbers_or_text(column: Any, source: str, *, typed: bool) -> Any:
-    """A column that is no feature: among numbers "unknown" is a gap, as it is in features.
-
-    What is adjusted for would otherwise have a level for each number.
-    """
-    if pandas_for_tables().api.types.is_numeric_dtype(column.dtype):
-        return column
-    try:
-        numbers = as_numbers(column, source, typed=typed)
-    except InputError:
-        return column
-    return column if numbers is None else numbers
-
-
-def text_as_numbers(column: Any, source: str, *, typed: bool) -> Any:
-    """As `as_numbers`, for text: what a CSV file is made of."""
-    pandas = pandas_for_tables()
-    present = np.flatnonzero(column.notna().to_numpy())
-    text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
-    spelt = np.array([cell.lower() in MISSING_AMONG_NUMBERS or not cell for cell in text], bool)
-    rows, text = present[~spelt], text[~spelt]
-    good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
-    good = np.asarray(good, dtype=bool)
-    if typed and (good.all() or not len(text)):
-        return None
-    if not good.all():
-        meant = np.array([MEANT_AS_NUMBER.fullmatch(cell) is not None for cell in text])
-        if np.mean(meant | good) <= 0.5:
-            return None
-        first = int(np.argmin(good))
-        n_bad = int(np.sum(~good))
-        raise InputError(
-            f"column {column.name!r} of {source} seems to hold numbers, but {n_bad} of its "
-            f"{len(column)} cells cannot be read as such, the first {text[first]!r} in data row "
-            f"{rows[first] + 1}; "
-            "mend the cells (an empty cell is a missing value, a decimal sign is a point) "
-            "or exclude the column."
-        )
-    if not len(text) and spelt.any():
-        return None
-    numbers = np.full(len(column), np.nan)
-    numbers[rows] = [float(cell) for cell in text]
-    return numbers

@@ -1,13 +1,13 @@
 """Matrix Market files, alone or with the names that 10x Genomics puts beside them."""
 
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from scipy.io import mminfo, mmread
 
 from .._messages import listed
+from ..data.selection import Selection
 from ..data.table import InputError, Table, make_table, unique_names
 from .safety import check_stored
 from .text import opened
@@ -16,7 +16,7 @@ from .text import opened
 BYTES_PER_ENTRY = 4
 
 
-def read_matrix_market(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_matrix_market(path: Path, selection: Selection) -> Table:
     """Read a .mtx file or a folder that holds one.
 
     Beside barcodes.tsv and features.tsv (or genes.tsv), with the same prefix and gzipped or not,
@@ -29,7 +29,7 @@ def read_matrix_market(path: Path, *, id: str | None, exclude: Sequence[str]) ->
     features = sibling(path, prefix, "features") or sibling(path, prefix, "genes")
     X = read_matrix(path)
     if barcodes is None and features is None:
-        return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+        return make_table(X, None, None, None, str(path), selection)
     if barcodes is None or features is None:
         there, missing = (features, "barcodes") if barcodes is None else (barcodes, "features")
         raise FileNotFoundError(
@@ -46,7 +46,7 @@ def read_matrix_market(path: Path, *, id: str | None, exclude: Sequence[str]) ->
             f"{path} has shape {X.shape}, but {barcodes.name} names {len(samples)} cells and "
             f"{features.name} names {len(names)} features; these files do not belong together."
         )
-    return make_table(X, names, samples, None, str(path), exclude=exclude, id=id)
+    return make_table(X, names, samples, None, str(path), selection)
 
 
 def find_matrix(folder: Path) -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..data.selection import Selection
 from ..data.table import (
     InputError,
     Table,
@@ -23,17 +24,17 @@ from .lazy import lazy_array, row_sizes
 from .safety import check_stored
 
 
-def read_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_npy(path: Path, selection: Selection) -> Table:
     """Read a two-dimensional array, samples by features; names are numbers from 0."""
     try:
         # Mapped, not read: an absurd shape does not fit the file, and is refused by that.
         X = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, OSError, EOFError) as error:
         raise unreadable(path, error) from error
-    return make_table(np.array(X), None, None, None, str(path), exclude=exclude, id=id)
+    return make_table(np.array(X), None, None, None, str(path), selection)
 
 
-def lazy_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def lazy_npy(path: Path, selection: Selection) -> Table:
     """A two-dimensional array in a .npy file, mapped into memory by each task."""
     try:
         X = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -43,7 +44,7 @@ def lazy_npy(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
     check_has_rows(X.shape[0], str(path))
     sizes = row_sizes(X.shape[0], 8 * X.shape[1], None)
     rows = lazy_array(npy_rows, path, (), sizes, X.shape[1])
-    return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
+    return make_table(rows, None, None, None, str(path), selection)
 
 
 def npy_rows(path: Path, start: int, stop: int) -> Any:
@@ -51,7 +52,7 @@ def npy_rows(path: Path, start: int, stop: int) -> Any:
     return np.load(path, mmap_mode="r", allow_pickle=False)[start:stop]
 
 
-def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_npz(path: Path, selection: Selection) -> Table:
     """Read one two-dimensional array, arrays with agreed names, or a sparse matrix of SciPy.
 
     Agreed names are X (samples by features), and if present `features`, `samples` and `y`, the
@@ -62,7 +63,7 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
         keys = list(file.files)
         if "indptr" in keys or {"row", "col"} <= set(keys):
             X = load_sparse(path, file)
-            return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+            return make_table(X, None, None, None, str(path), selection)
         key = choose_matrix(path, keys)
         X = file[key]
         rest = {name: as_text(file[name]) for name in keys if name != key}
@@ -74,7 +75,7 @@ def read_npz(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
         if values.shape == (n_rows,) and values.dtype.kind != "V"
     }
     frame = pandas_for_tables().DataFrame(annotations, index=range(n_rows))
-    return make_table(X, features, samples, frame, str(path), exclude=exclude, id=id)
+    return make_table(X, features, samples, frame, str(path), selection)
 
 
 @contextmanager

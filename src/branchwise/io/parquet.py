@@ -1,7 +1,7 @@
 """Parquet: a file, or a folder of files that are one table."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from .._compat import import_extra
 from ..data.categories import natural
+from ..data.selection import Selection
 from ..data.table import (
     InputError,
     Table,
@@ -17,7 +18,8 @@ from ..data.table import (
     make_table,
     pandas_for_tables,
 )
-from .frames import ID_NAME, is_unnamed, sort_columns, table_from_frame
+from .arrow import frame_of, readable
+from .frames import ID_NAME, Framed, is_unnamed, sort_columns
 from .lazy import lazy_array, most_rows
 
 # How Dask calls the index of a table that has none.
@@ -37,14 +39,12 @@ def parquet_files(path: Path) -> list[Path]:
     return sorted(found, key=lambda file: natural(file.name))
 
 
-def read_parquet(
-    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
-) -> Table:
+def frame_of_parquet(path: Path, selection: Selection) -> Framed:
     """Read a Parquet file, or the files of a folder; what is a number there is a feature."""
     pandas_for_tables()
-    with readable(path):
+    with readable(path, "Parquet", "cli"):
         frame = read_frame(look_at(path))
-    return table_from_frame(frame, str(path), id=id, exclude=exclude, features=features, typed=True)
+    return Framed(frame)
 
 
 class Described(NamedTuple):
@@ -102,11 +102,7 @@ def read_frame(described: Described, names: Sequence[str] | None = None) -> Any:
     whole = parts[0]
     if len(parts) > 1:
         whole = arrow.concat_tables(parts, promote_options="permissive")
-    for j, field in enumerate(whole.schema):
-        if arrow.types.is_decimal(field.type):
-            whole = whole.set_column(j, field.name, whole[j].cast(arrow.float64()))
-    # Without what pandas has noted about its index, which is among the columns already.
-    return whole.to_pandas(ignore_metadata=True).set_axis(list(wanted), axis=1)
+    return frame_of(whole, wanted)
 
 
 def with_index_as_columns(frame: Any) -> Any:
@@ -117,36 +113,20 @@ def with_index_as_columns(frame: Any) -> Any:
     return frame.reset_index(names=names)
 
 
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """One sentence for the many ways in which a file can be damaged."""
-    arrow = import_extra("pyarrow", "reading Parquet", "cli")
-    try:
-        yield
-    except InputError:
-        raise
-    except (arrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).split("\n")[0].rstrip(". ")
-        raise InputError(
-            f"{path} cannot be read as Parquet ({reason}); it is cut short, damaged or of another "
-            "format: write it again."
-        ) from error
-
-
-def lazy_parquet(
-    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
-) -> Table:
+def lazy_parquet(path: Path, selection: Selection, *, date_order: str | None = None) -> Table:
     """Numbers of a Parquet file or folder in groups of rows; the other columns are in memory."""
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
     types = arrow.types
-    with readable(path):
+    with readable(path, "Parquet", "cli"):
         described = look_at(path)
         names = described.names
         is_number = [
             types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
             for kind in (described.schema.field(field).type for field in described.fields)
         ]
-        read_now = {*exclude, *([] if id is None else [id])}
+        selection = selection.among([name for name in names if name], str(path))
+        read_now = {*selection.exclude, *selection.annotate}
+        read_now |= set() if selection.id is None else {selection.id}
         if names and (is_unnamed(names[0]) or ID_NAME.fullmatch(names[0].lower())):
             read_now.add(names[0])
         read_now |= {name for name, number in zip(names, is_number, strict=True) if not number}
@@ -156,14 +136,13 @@ def lazy_parquet(
         if not frame.shape[1]:
             pandas = pandas_for_tables()
             frame = pandas.DataFrame(index=range(n_rows), columns=pandas.Index([], dtype=object))
-    found = sort_columns(
-        frame, names, str(path), id=id, exclude=exclude, features=features, typed=True
-    )
+    found = sort_columns(frame, names, str(path), selection, typed=True, date_order=date_order)
     fields = dict(zip(names, described.fields, strict=True))
     chosen = [fields[name] for name in found.features]
     pieces, sizes = parquet_pieces(described, 8 * len(chosen))
     rows = lazy_array(parquet_rows, path, (chosen,), sizes, len(chosen), pieces=pieces)
-    return make_table(rows, found.features, found.samples, found.annotations, str(path))
+    table = make_table(rows, found.features, found.samples, found.annotations, str(path))
+    return replace(table, chosen=found.selection.given())
 
 
 def parquet_pieces(described: Any, row_bytes: int) -> tuple[list[Any], list[int]]:

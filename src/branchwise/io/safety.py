@@ -10,6 +10,8 @@ storing a value.
 import json
 import math
 import os
+import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,40 @@ def check_stored(shape: Iterable[int], itemsize: int, stored: int, what: str) ->
             f"{what} declares a shape of {shape}, but only {stored} bytes are stored; "
             "the file is damaged or hostile, and is not read."
         )
+
+
+# Files that are zip archives of XML
+
+# Sheets of equal rows are packed as tightly as this, but no others.
+MOST_PACKED = 200
+
+
+def check_zip(path: Path) -> None:
+    """Refuse an archive that would fill the memory, or whose XML defines text to be repeated."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            size = sum(member.file_size for member in members)
+            if size > UNSTORED_BYTES + MOST_PACKED * path.stat().st_size:
+                raise InputError(
+                    f"{path} would be {size:,} bytes when unpacked, but only "
+                    f"{path.stat().st_size:,} are stored; the file is damaged or hostile, and is "
+                    "not read."
+                )
+            for member in members:
+                if member.filename.endswith((".xml", ".rels")):
+                    with archive.open(member) as file:
+                        start = file.read(4096)
+                    if b"<!DOCTYPE" in start or b"<!ENTITY" in start:
+                        raise InputError(
+                            f"{member.filename} in {path} defines entities, which no spreadsheet "
+                            "writes; the file is damaged or hostile, and is not read."
+                        )
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise InputError(
+            f"{path} cannot be read ({str(error).rstrip('. ')}); it is cut short, damaged, "
+            "protected by a password or of another format: save it again as .xlsx, or as CSV."
+        ) from error
 
 
 # HDF5

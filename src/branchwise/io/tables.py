@@ -2,31 +2,42 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..data.table import InputError, Table, keep_features
+from ..data.errors import InputError
+from ..data.selection import Selection, selection
+from ..data.table import Table, keep_features
+from .frames import Framed, table_from_frame
 from .safety import check_path
 
 
 class Format(NamedTuple):
     """What reads a format, named so that a file needs only the module of its own format.
 
-    Readers take a path, and by name `id`, `exclude` and the further options; they return a Table
-    that went through `make_table`.
+    Readers take a path, a Selection, and by name the further options; they return a Table that
+    went through `make_table`, or, of a format of frames, a Framed.
     """
 
     module: str
     reader: str
     lazy_reader: str | None = None
     options: tuple[str, ...] = ()
+    is_frame: bool = False
 
 
-TEXT = Format("text", "read_text_table", options=("features",))
+TEXT = Format("text", "frame_of_text", options=("encoding",), is_frame=True)
 
-PARQUET = Format("parquet", "read_parquet", "lazy_parquet", ("features",))
+PARQUET = Format("parquet", "frame_of_parquet", "lazy_parquet", is_frame=True)
+
+EXCEL = Format("excel", "frame_of_excel", options=("sheet",), is_frame=True)
+
+FEATHER = Format("feather", "frame_of_feather", is_frame=True)
+
+LABELLED = Format("labelled", "frame_of_labelled", is_frame=True)
 
 MATRIX_MARKET = Format("matrix_market", "read_matrix_market")
 
@@ -40,6 +51,9 @@ ANNDATA_ENDINGS = (".h5ad", ".zarr")
 FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), TEXT),
     ".parquet": PARQUET,
+    ".feather": FEATHER,
+    ".xlsx": EXCEL,
+    **dict.fromkeys((".sav", ".zsav", ".dta"), LABELLED),
     ".npy": Format("npy", "read_npy", "lazy_npy"),
     ".npz": Format("npy", "read_npz"),
     **dict.fromkeys((".mtx", ".mtx.gz"), MATRIX_MARKET),
@@ -51,10 +65,15 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     id: str | None = None,
-    exclude: Sequence[str] = (),
+    include: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] = (),
+    annotate: str | Sequence[str] = (),
     features: Sequence[str] | None = None,
     use_rep: str | None = None,
     layer: str | None = None,
+    sheet: str | None = None,
+    encoding: str | None = None,
+    date_order: str | None = None,
     lazy: bool = False,
 ) -> Table:
     r"""Read samples by features from a file, whose name tells the format.
@@ -62,25 +81,42 @@ def read_table(
     Parameters
     ----------
     path : path
-        A file that ends in .csv, .tsv or .txt (each also .gz), .parquet, .npy, .npz, .mtx or
-        .mtx.gz, or .h5ad; a folder of 10x Genomics, or of Parquet files; a folder in zarr format,
-        of AnnData or of one array.
+        A file that ends in .csv, .tsv or .txt (each also .gz), .xlsx, .sav, .zsav, .dta, .parquet,
+        .feather, .npy, .npz, .mtx or .mtx.gz, or .h5ad; a folder of 10x Genomics, or of Parquet
+        files; a folder in zarr format, of AnnData or of one array.
     id : str, default=None
-        The column (for AnnData: of obs) with the names of the samples. By default the first
-        column of a text or Parquet file, if it has no name or one like "id", "sample", "cell",
-        "barcode" or "patient" and holds different words or whole numbers; else row numbers
-        from 0. Such a column with repeats, as of several visits, is an annotation.
-    exclude : sequence of str, default=()
-        Columns that are no features; they become annotations.
+        The column (for AnnData: of obs) with the names of the samples, or a pattern that fits
+        only this one. By default the first column of a text, Parquet or similar file, if it has
+        no name or one like "id", "sample", "cell", "barcode" or "patient" and holds different
+        words or whole numbers; else row numbers from 0. Such a column with repeats, as of several
+        visits, is an annotation.
+    include : str or sequence of str, default=None
+        The only features. All other columns of a text, Parquet or similar file become annotations,
+        whatever they hold; those of a matrix (AnnData, NumPy, Matrix Market, zarr) are left out
+        unless ``exclude`` names them. This and the next two take names, shell patterns such as
+        ``"*_mut"``, and ``"@genes.txt"`` for a file with a name or pattern on each line.
+    exclude : str or sequence of str, default=()
+        Columns that are not features, also if ``include`` has them; they become annotations.
+    annotate : str or sequence of str, default=()
+        Columns that become annotations as they were written: text stays text, numbers stay
+        numbers, dates are dates.
     features : sequence of str, default=None
-        The columns that are features, as those of an earlier table. All others of a text or
-        Parquet file become annotations, whatever they hold; those of the other formats, which may
-        be many thousands, are left out unless ``exclude`` names them, and so are numbers of
+        The columns that are features, as those of an earlier table. All others of a text, Parquet
+        or similar file become annotations, whatever they hold; those of the other formats, which
+        may be many thousands, are left out unless ``exclude`` names them, and so are numbers of
         Parquet with ``lazy``.
     use_rep : str, default=None
         For AnnData: the representation in obsm to read in place of X, such as "X_pca".
     layer : str, default=None
         For AnnData: the layer to read in place of X.
+    sheet : str, default=None
+        For .xlsx: the name of the sheet; by default the first one, with a warning if there are
+        others.
+    encoding : str, default=None
+        For text: its encoding, such as "latin-1" or "cp1252"; by default UTF-8.
+    date_order : {"dmy", "mdy"}, default=None
+        For dates such as 02/01/2020: whether day or month comes first. By default the values tell;
+        if all of a column fit both ways, the day is first, with a warning.
     lazy : bool, default=False
         Leave the values where they are: X is a Dask array, whose chunks are read when they are
         needed, by the workers if there is a cluster. For zarr, .h5ad, Parquet and .npy. A chunk is
@@ -91,7 +127,9 @@ def read_table(
     Returns
     -------
     Table
-        Numbers are features; text, dates, categories and yes/no columns are annotations.
+        Numbers are features; text, dates, categories and yes/no columns are annotations. Text of
+        which every known cell is a date is dates; whole numbers that begin with a zero (07766)
+        are text.
 
     Notes
     -----
@@ -112,41 +150,57 @@ def read_table(
            [nan]])
     """
     path = check_path(path)
-    exclude = [exclude] if isinstance(exclude, str) else list(exclude)
-    given: dict[str, Any] = {"features": features, "use_rep": use_rep, "layer": layer}
-    found = find_format(path, use_rep, layer)
+    chosen = selection(id, include, exclude, annotate, features)
+    given = {"use_rep": use_rep, "layer": layer, "sheet": sheet, "encoding": encoding}
+    found = find_format(path, given)
     if lazy and found.lazy_reader is None:
         raise InputError(
             f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
             "or zarr, or read it into memory (without lazy; on the command line, without "
             "--scheduler)."
         )
+    if found.is_frame and not lazy:
+        framed = read_frame(path, found, chosen, given)
+        return table_from_frame(framed, str(path), chosen, date_order=date_order)
+    options = {name: given[name] for name in found.options}
+    options |= {"date_order": date_order} if found.is_frame else {}
     module = import_module(f".{found.module}", __package__)
     reader = getattr(module, found.lazy_reader if lazy and found.lazy_reader else found.reader)
-    options = {name: given[name] for name in found.options}
-    table: Table = reader(path, id=id, exclude=exclude, **options)
-    if features is None or "features" in found.options:
-        return table
-    return keep_features(table, features)
+    table: Table = reader(path, chosen, **options)
+    # Of a matrix all columns come back.
+    return table if features is None else keep_features(table, features)
 
 
-def find_format(path: Path, use_rep: str | None = None, layer: str | None = None) -> Format:
-    """The format of a file by its name, or of a folder by its content."""
+def read_frame(path: Path, found: Format, chosen: Selection, given: Mapping[str, Any]) -> Framed:
+    """A file of a format of frames, before its columns are sorted."""
+    reader = getattr(import_module(f".{found.module}", __package__), found.reader)
+    framed: Framed = reader(path, chosen, **{name: given[name] for name in found.options})
+    return framed
+
+
+# What has options of its own, for messages.
+OPTIONS = {
+    "use_rep": "AnnData files (.h5ad, .zarr)",
+    "layer": "AnnData files (.h5ad, .zarr)",
+    "sheet": "Excel files (.xlsx)",
+    "encoding": "text (.csv, .tsv, .txt)",
+}
+
+
+def find_format(path: Path, given: Mapping[str, Any] = MappingProxyType({})) -> Format:
+    """The format of a file by its name, or of a folder by its content; it takes what is given."""
     found = folder_format(path) if path.is_dir() else None
     if found is None:
         endings = (ending for ending in FORMATS if path.name.lower().endswith(ending))
         found = FORMATS.get(next(endings, ""))
-    if found is ANNDATA:
-        return found
-    for name, value in (("use_rep", use_rep), ("layer", layer)):
-        if value is not None:
+    for name, formats in OPTIONS.items():
+        if given.get(name) is not None and (found is None or name not in found.options):
             raise InputError(
-                f"{name}={value!r} is for AnnData files (.h5ad, .zarr), but {path} is none; "
-                f"leave {name} out."
+                f"{name}={given[name]!r} is for {formats}, but {path} is none; leave {name} out."
             )
     if found is None:
         raise InputError(
-            f"the name of {path} tells no known format; it must end in "
+            f"the format of {path} is not known by its name; it must end in "
             f"{', '.join(FORMATS)}, or be a folder of 10x Genomics or of Parquet files."
         )
     return found

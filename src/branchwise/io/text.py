@@ -1,5 +1,6 @@
 """CSV and its kin: separators, headers, missing values and what can be wrong with them."""
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -7,16 +8,18 @@ import re
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import BufferedReader, RawIOBase, TextIOBase, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from ..data.table import InputError, Table, check_known, check_unique, pandas_for_tables
-from .frames import ID_NAME, is_unnamed, table_from_frame
+from ..data.errors import InputError
+from ..data.selection import Selection
+from ..data.table import check_unique, pandas_for_tables
+from .cells import CODE
+from .frames import ID_NAME, Framed, is_unnamed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 # Missing in every column; frames.MISSING_AMONG_NUMBERS are so among numbers only.
@@ -28,64 +31,89 @@ N_SNIFFED = 200
 
 # Bytes that are read at a time.
 PIECE = 2**20
+# The start of a file, which tells how its lines end.
+START = 2**16
+# Cells of columns that are looked through again for codes, at a time.
+MOST_CELLS = 20_000_000
+UTF_8 = "utf-8-sig"
 
 
-def read_text_table(
-    path: Path, *, id: str | None, exclude: Sequence[str], features: Sequence[str] | None = None
-) -> Table:
+def frame_of_text(path: Path, selection: Selection, *, encoding: str | None = None) -> Framed:
     """Read a table of text, by name comma-separated (.csv) or tab-separated (.tsv, .txt)."""
-    with opened(path) as text:
-        frame, names = read_frame(text, id, exclude)
+    with opened(path, encoding) as text:
+        frame = read_frame(text, selection)
         sha256 = text.raw.finish()
-    frame = without_empty_end(frame)
     if not len(frame):
         raise InputError(f"{path} has a header but no rows; it needs at least one sample.")
-    frame = without_empty_unnamed(frame, names, path)
-    table = table_from_frame(
-        frame, str(path), id=id, exclude=exclude, features=features, typed=False
-    )
-    return replace(table, sha256=sha256)
+    return Framed(frame, typed=False, sha256=sha256)
 
 
-def read_frame(text: "Text", id: str | None, exclude: Sequence[str]) -> tuple[Any, list[str]]:
-    """The cells as a data frame whose columns are numbers, and the names of these."""
+def read_frame(text: "Text", selection: Selection) -> Any:
+    """The cells as a data frame; columns of codes, such as 07766, are text."""
     pandas, path = pandas_for_tables(), text.path
     check_encoding(text)
     try:
-        names, separator, decimal = sniff(text)
-        known = [name for name in names if name]
-        check_known([*exclude, *([] if id is None else [id])], known, str(path))
-        frame = pandas.read_csv(
-            text.from_start(),
-            sep=separator,
-            decimal=decimal,
-            header=0,
-            names=list(range(len(names))),
-            index_col=False,
-            # As text, so that names such as 007 stay what they are.
-            dtype=dict.fromkeys(text_columns(names, id), str),
-            keep_default_na=False,
-            na_values=MISSING,
-            float_precision="round_trip",
-            low_memory=False,
-            encoding="utf-8-sig",
-        )
+        head = sniff(text)
+        names = head.names
+        selection = selection.among([name for name in names if name], str(path))
+        characters = Characters(text.from_start(), text.encoding, ord(head.separator))
+        options: dict[str, Any] = {
+            "sep": head.separator,
+            "decimal": head.decimal,
+            "header": 0,
+            "names": list(range(len(names))),
+            "index_col": False,
+            "keep_default_na": False,
+            "na_values": MISSING,
+            "low_memory": False,
+            # Left alone, pandas reads a line twice that begins with a blank after a lone return.
+            "lineterminator": "\r" if head.has_returns else None,
+        }
+        # As text, so that names such as 007 stay what they are.
+        as_text = dict.fromkeys(text_columns(names, selection.id), str)
+        frame = pandas.read_csv(characters, dtype=as_text, float_precision="round_trip", **options)
+        if characters.has_code:
+            for name, codes in read_codes(text, frame, options).items():
+                frame[name] = codes
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"line {first_undecodable_line(text)} of {path} is not UTF-8 text (perhaps Latin-1 or "
-            "Windows-1252); save the file as UTF-8."
-        ) from error
+        raise undecodable(text) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
             f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
         ) from error
     except pandas.errors.ParserError as error:
-        check_rows(text, names, separator)
+        check_rows(text, names, head.separator)
         raise untabular(path, error) from error
     # The parser fills short rows up with missing values.
     if len(frame) and frame[len(names) - 1].isna().any():
-        check_rows(text, names, separator)
-    return frame, names
+        check_rows(text, names, head.separator)
+    frame = without_empty_end(frame)
+    return without_empty_unnamed(frame, names, path)
+
+
+def read_codes(text: "Text", frame: Any, options: dict[str, Any]) -> dict[int, Any]:
+    """Columns with a whole number that begins with a zero, as text; they were read as numbers."""
+    pandas = pandas_for_tables()
+    found: dict[int, Any] = {}
+    maybe = []
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        if dtype.kind in "iuf":
+            numbers = frame[name].to_numpy()
+            if ((numbers >= 0) & (numbers == np.floor(numbers))).any():
+                maybe.append(name)
+    step = max(1, MOST_CELLS // len(frame))
+    for start in range(0, len(maybe), step):
+        some = maybe[start : start + step]
+        characters = Characters(text.from_start(), text.encoding)
+        cells = pandas.read_csv(characters, usecols=some, dtype=str, **options)
+        for name in some:
+            known = cells[name].notna().to_numpy()
+            texts = cells[name].to_numpy(object)
+            if any("0" in cell[:2] and CODE.fullmatch(cell) for cell in texts[known]) or any(
+                cell[0].isspace() and CODE.fullmatch(cell) for cell in texts[known]
+            ):
+                found[name] = cells[name].str.strip()
+    return found
 
 
 class HashedFile(RawIOBase):
@@ -130,12 +158,91 @@ class HashedFile(RawIOBase):
         super().close()
 
 
+class Characters(TextIOBase):
+    r"""The characters of a file, in which codes such as 07766 are looked for on the way.
+
+    Without a separator they are not looked for.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> from branchwise.io.text import Characters
+    >>> text = Characters(BytesIO(b"zip,a\n07766,1\n"), "utf-8", ord(","))
+    >>> text.read(5), text.has_code, text.read(100), text.read(100), text.has_code
+    ('zip,a', False, '\n07766,1\n', '', True)
+    """
+
+    # Longer than any code.
+    TAIL = 64
+
+    def __init__(self, file: Any, encoding: str, separator: int | None = None):
+        super().__init__()
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._separator = separator
+        self._tail = b"\n"
+        self.has_code = False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def read(self, size: int | None = -1, /) -> str:
+        """About so many characters; none at the end only."""
+        text = ""
+        while not text:
+            piece = self._file.read(-1 if size is None else size)
+            text = self._decoder.decode(piece, final=not piece)
+            self._look(text, is_end=not piece)
+            if not piece:
+                break
+        return text
+
+    def _look(self, text: str, *, is_end: bool) -> None:
+        if self._separator is None or self.has_code:
+            return
+        data = self._tail + text.encode("utf-8", "surrogatepass") + b"\n" * is_end
+        self.has_code = find_code(data, self._separator)
+        self._tail = data[-self.TAIL :]
+
+
+# After a code, blanks and the mark that closes a quotation.
+AFTER_CODE = re.compile(rb'0\d+ *"? *(.)', re.DOTALL)
+
+
+def find_code(data: bytes, separator: int) -> bool:
+    """Whether a cell seems to be a whole number that begins with a zero and has more digits.
+
+    A word of a longer text may, too: `read_codes` looks at whole cells.
+
+    Examples
+    --------
+    >>> from branchwise.io.text import find_code
+    >>> [find_code(b"a," + cell + b",b", ord(",")) for cell in (b"07766", b"0.5", b"00:30", b"0")]
+    [True, False, False, False]
+    """
+    cells = np.frombuffer(data, dtype=np.uint8)
+    before, here, after = cells[:-2], cells[1:-1], cells[2:]
+    begins = here == 48
+    begins &= (after - 48) < 10
+    if not begins.any():
+        return False
+    begins &= (before == separator) | (before == 34) | (before == 32) | (before < 14)
+    ends = {separator, 9, 10, 13}
+    for start in np.flatnonzero(begins).tolist():
+        found = AFTER_CODE.match(data, start + 1)
+        if found and found[1][0] in ends:
+            return True
+    return False
+
+
 class Text(NamedTuple):
     """An open file of text, of which any part can be read again."""
 
     path: Path
     raw: HashedFile
     unpacked: BinaryIO
+    encoding: str = UTF_8
 
     def from_start(self) -> BinaryIO:
         """The unpacked bytes, from the first one on."""
@@ -144,7 +251,7 @@ class Text(NamedTuple):
 
     def records(self, separator: str) -> Generator[tuple[int, list[str]], None, None]:
         """Rows of cells that are not blank, each with the number of its last line."""
-        lines = TextIOWrapper(self.from_start(), encoding="utf-8-sig", newline="")
+        lines = TextIOWrapper(self.from_start(), encoding=self.encoding, newline="")
         reader = csv.reader(lines, delimiter=separator)
         try:
             for row in reader:
@@ -162,11 +269,32 @@ class Text(NamedTuple):
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Text]:
+def opened(path: Path, encoding: str | None = None) -> Iterator[Text]:
     """Open a file of text, once for all that is looked for in it."""
+    encoding = known_encoding(encoding)
     with HashedFile(path) as raw, BufferedReader(raw, PIECE) as file:
         unpacked = gzip.GzipFile(fileobj=file) if is_packed(path) else file
-        yield Text(path, raw, cast(BinaryIO, unpacked))
+        yield Text(path, raw, cast(BinaryIO, unpacked), encoding)
+
+
+def known_encoding(name: str | None) -> str:
+    """An encoding as Python calls it.
+
+    Examples
+    --------
+    >>> from branchwise.io.text import known_encoding
+    >>> known_encoding(None), known_encoding("Latin-1")
+    ('utf-8-sig', 'iso8859-1')
+    """
+    try:
+        found = UTF_8 if name is None else codecs.lookup(name).name
+        "a".encode(found)  # not all of them are for text
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"encoding={name!r} is not the name of an encoding of text; utf-8, latin-1, cp1252 "
+            "(Windows) and utf-16 are the usual ones."
+        ) from error
+    return UTF_8 if found == "utf-8" else found
 
 
 def text_columns(names: Sequence[str], id: str | None) -> list[int]:
@@ -192,8 +320,13 @@ def check_encoding(text: Text) -> None:
         ) from error
     if not start.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path} is empty; a table has a header and at least one row.")
+    if text.encoding != UTF_8:
+        return
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path} is UTF-16 text; save it as UTF-8.")
+        raise InputError(
+            f"{path} is UTF-16 text; read it with --encoding utf-16 (in Python encoding='utf-16'), "
+            "or save it as UTF-8."
+        )
     if b"\0" in start:
         raise InputError(
             f"{path} is no UTF-8 text (it holds zero bytes: UTF-16, or a binary file under a "
@@ -201,14 +334,40 @@ def check_encoding(text: Text) -> None:
         )
 
 
+def undecodable(text: Text) -> InputError:
+    """Say where the text stops being what it should be, and what it may be."""
+    line = first_undecodable_line(text)
+    if text.encoding == UTF_8:
+        return InputError(
+            f"line {line} of {text.path} is not UTF-8 text (perhaps Latin-1 or Windows-1252); read "
+            "it with --encoding latin-1 or --encoding cp1252 (in Python encoding='latin-1'), or "
+            "save the file as UTF-8."
+        )
+    return InputError(
+        f"line {line} of {text.path} is not text in the encoding {text.encoding}; name another "
+        "one by --encoding (in Python encoding=…), or leave it out for UTF-8."
+    )
+
+
 def first_undecodable_line(text: Text) -> int:
-    """Where the text stops being UTF-8."""
-    for number, line in enumerate(text.from_start(), start=1):
+    """Where the text stops being in its encoding, whatever lines end with."""
+    decoder = codecs.getincrementaldecoder(text.encoding)()
+    n_lines, last = 1, ""
+    file = text.from_start()
+    while piece := file.read(START):
         try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
-            return number
-    return 1
+            good = decoder.decode(piece)
+        except UnicodeError as error:
+            good = piece[: getattr(error, "start", 0)].decode(text.encoding, "ignore")
+            piece = b""
+        whole = last + good
+        n_lines += whole.count("\n") + whole.count("\r") - whole.count("\r\n")
+        # Half of a line end may come with the next piece.
+        last = "\r" if whole.endswith("\r") else ""
+        n_lines -= len(last)
+        if not piece:
+            break
+    return n_lines + len(last)
 
 
 def untabular(path: Path, error: Exception) -> InputError:
@@ -219,8 +378,17 @@ def untabular(path: Path, error: Exception) -> InputError:
     )
 
 
-def sniff(text: Text) -> tuple[list[str], str, str]:
-    """Names of the columns, separator and decimal sign, from the first rows."""
+class Head(NamedTuple):
+    """What the first rows tell: names of the columns, separator, decimal sign, and line ends."""
+
+    names: list[str]
+    separator: str
+    decimal: str
+    has_returns: bool  # and nothing else, at the ends of lines
+
+
+def sniff(text: Text) -> Head:
+    """Look at the first rows."""
     separator = choose_separator(text)
     # Only where a comma does not separate can it be a decimal sign, for which to look further.
     rows = text.first_rows(separator, 2 if separator == "," else N_SNIFFED + 1)
@@ -231,7 +399,14 @@ def sniff(text: Text) -> tuple[list[str], str, str]:
         if extra == 1 and rows[1][-1].strip():
             names = ["", *names]
     check_header(names, text.path)
-    return names, separator, choose_decimal(rows[1:], separator)
+    return Head(names, separator, choose_decimal(rows[1:], separator), has_returns(text))
+
+
+def has_returns(text: Text) -> bool:
+    """Whether lines end with a return alone, as on old Macintoshes, outside of quotations."""
+    start = codecs.getincrementaldecoder(text.encoding)().decode(text.from_start().read(START))
+    bare = re.sub('"[^"]*("|$)', "", start)
+    return "\r" in bare and "\n" not in bare
 
 
 def choose_separator(text: Text) -> str:

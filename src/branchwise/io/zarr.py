@@ -1,12 +1,12 @@
 """Plain two-dimensional arrays in zarr format, as `dask.array.to_zarr` writes them."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .._compat import import_extra
+from ..data.selection import Selection
 from ..data.table import InputError, Table, check_has_rows, check_matrix, make_table
 from .lazy import lazy_array, row_sizes, stored_rows
 from .safety import check_array, check_zarr, read_json
@@ -46,23 +46,23 @@ def unreadable(path: Path, error: Exception) -> InputError:
     )
 
 
-def read_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def read_zarr_array(path: Path, selection: Selection) -> Table:
     """Read a two-dimensional array, samples by features; names are numbers from 0."""
     array = open_array(path)
     try:
         X = np.asarray(array[:])
     except Exception as error:
         raise unreadable(path, error) from error
-    return make_table(X, None, None, None, str(path), exclude=exclude, id=id)
+    return make_table(X, None, None, None, str(path), selection)
 
 
-def lazy_zarr_array(path: Path, *, id: str | None, exclude: Sequence[str]) -> Table:
+def lazy_zarr_array(path: Path, selection: Selection) -> Table:
     """A plain array in zarr format."""
     array = open_array(path)
     check_has_rows(array.shape[0], str(path))
     sizes = row_sizes(array.shape[0], 8 * array.shape[1], stored_rows(array))
     rows = lazy_array(zarr_rows, path, (), sizes, array.shape[1])
-    return make_table(rows, None, None, None, str(path), exclude=exclude, id=id)
+    return make_table(rows, None, None, None, str(path), selection)
 
 
 def zarr_rows(path: Path, start: int, stop: int) -> Any:

@@ -10,6 +10,7 @@ from sklearn.utils import check_array, column_or_1d
 
 from .._typing import Floats, Ints
 from ..data.checks import check_count, check_finite
+from ..data.masked import unmasked
 from ..neighbors import MAX_KDTREE_DIM
 
 # Distances held at a time.
@@ -294,7 +295,7 @@ def _pair(X: Any, embedding: Any) -> tuple[Floats, Floats]:
 
 def _samples(points: Any, name: str, n_least: int = 3) -> Floats:
     checked = check_array(
-        points,
+        unmasked(points),
         dtype=np.float64,
         ensure_all_finite=False,
         ensure_min_samples=n_least,

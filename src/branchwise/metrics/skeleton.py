@@ -8,6 +8,7 @@ from sklearn.utils import check_array
 
 from .._typing import Floats, Ints
 from ..data.checks import check_finite
+from ..data.masked import unmasked
 from ..graph.placement import degrees, segments
 
 
@@ -63,7 +64,9 @@ def skeleton_smoothness(tree: Any, nodes: Any) -> Smoothness:
     >>> skeleton_smoothness(path, corner).smoothness  # a right angle and none
     array([0.75])
     """
-    nodes = check_array(nodes, dtype=np.float64, ensure_all_finite=False, input_name="nodes")
+    nodes = check_array(
+        unmasked(nodes), dtype=np.float64, ensure_all_finite=False, input_name="nodes"
+    )
     check_finite(nodes, "nodes")
     edges = _edges(tree, len(nodes))
     found = segments(edges, np.ones(len(edges)), len(nodes))

@@ -1,0 +1,211 @@
+"""Dates as people write them."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._compat import import_pandas
+from .errors import InputError
+
+ORDERS = ("dmy", "mdy")
+TIME = r"(?:(?:T|\s+)(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
+YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){TIME}")
+YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){TIME}")
+NAMED = re.compile(rf"(\d{{1,2}})([- ]?)([A-Za-z]{{3,9}})\.?\2(\d{{4}}){TIME}")
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+
+
+class Dates(NamedTuple):
+    """A column of dates, and what there is to say about it.
+
+    Attributes
+    ----------
+    values : Series of datetime64, or None if not all known cells are dates
+    note : str
+        How dates were read that can be read in two ways, or why there are none; maybe empty.
+    """
+
+    values: Any
+    note: str = ""
+
+
+class Spelt(NamedTuple):
+    """One cell: two numbers of which one is the day, or a date without doubt."""
+
+    year: int
+    first: int
+    second: int
+    sign: str  # "" without doubt: first is the month
+    time: str
+    zone: str
+
+
+def as_dates(column: Any, order: str | None = None) -> Dates:
+    """A column of text as dates, if all known cells are dates.
+
+    Dates are written as 2020-01-31, 2020/01/31, 31.01.2020, 31/01/2020, 01/31/2020 or 31-Jan-2020,
+    each maybe with a time. Whether day or month comes first is told by the values; if they fit both
+    ways, by `order`, and without one the day is first.
+
+    Parameters
+    ----------
+    column : Series of text
+    order : {"dmy", "mdy"} or None, default=None
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.dates import as_dates
+    >>> as_dates(pd.Series(["31/01/2020", None])).values.tolist()
+    [Timestamp('2020-01-31 00:00:00'), NaT]
+    >>> as_dates(pd.Series(["2/1/2020", "3/1/2020"])).note
+    'day first: 2/1/2020 is the 2nd day of the 1st month'
+    >>> as_dates(pd.Series(["2020", "II"])).values is None
+    True
+    """
+    pandas = import_pandas()
+    known = column.notna().to_numpy()
+    cells = column.to_numpy(object)[known]
+    # Most columns of text are told by their first cell.
+    if not len(cells) or spelt(cells[0]) is None or not all(isinstance(c, str) for c in cells):
+        return Dates(None)
+    codes, texts = pandas.factorize(cells)
+    found = [spelt(text) for text in texts]
+    if any(each is None for each in found):
+        return Dates(None)
+    parts = [each for each in found if each is not None]
+    fits = {way: [moment(each, way) for each in parts] for way in ORDERS}
+    good = [way for way in ORDERS if None not in fits[way]]
+    if not good:
+        both = all(any(fits[way][k] is not None for way in ORDERS) for k in range(len(parts)))
+        return Dates(
+            None,
+            "dates of which some can only have the day first, others only the month; write them "
+            "all as 2020-01-31"
+            if both
+            else "",
+        )
+    way = order if order in good else good[0]
+    note = ""
+    if len(good) == 2 and order is None and fits["dmy"] != fits["mdy"]:
+        k = next(k for k in range(len(parts)) if fits["dmy"][k] != fits["mdy"][k])
+        day, month = ordinal(parts[k].first), ordinal(parts[k].second)
+        note = f"day first: {str(texts[k]).strip()} is the {day} day of the {month} month"
+    moments = np.array(fits[way], dtype="datetime64[us]")
+    values = np.full(len(column), np.datetime64("NaT"), dtype="datetime64[us]")
+    values[known] = moments[codes]
+    series = pandas.Series(in_usual_unit(values), index=column.index, name=column.name)
+    return Dates(series, note)
+
+
+def in_usual_unit(moments: Any) -> Any:
+    """An array of times in nanoseconds, as pandas has them, unless one is beyond these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.dates import in_usual_unit
+    >>> days = np.array(["2020-01-31", "9999-12-31"], dtype="datetime64[us]")
+    >>> in_usual_unit(days[:1]).dtype, in_usual_unit(days).dtype
+    (dtype('<M8[ns]'), dtype('<M8[us]'))
+    """
+    known = moments[~np.isnat(moments)].astype("datetime64[us]").astype(np.int64)
+    fits = bool((np.abs(known) < np.iinfo(np.int64).max // 1000).all())
+    return moments.astype("datetime64[ns]") if fits else moments
+
+
+def spelt(cell: Any) -> Spelt | None:
+    """The parts of a date, if it is one."""
+    if not isinstance(cell, str):
+        return None
+    text = cell.strip()
+    if not text[:1].isdecimal():
+        return None
+    if found := YEAR_FIRST.fullmatch(text):
+        year, _, month, day, time, zone = found.groups()
+        return Spelt(int(year), int(month), int(day), "", time or "", zone or "")
+    if found := YEAR_LAST.fullmatch(text):
+        first, sign, second, year, time, zone = found.groups()
+        return Spelt(int(year), int(first), int(second), sign, time or "", zone or "")
+    if found := NAMED.fullmatch(text):
+        day, _, name, year, time, zone = found.groups()
+        number = month_number(name)
+        if number is not None:
+            return Spelt(int(year), number, int(day), "", time or "", zone or "")
+    return None
+
+
+def month_number(name: str) -> int | None:
+    """The number of a month by its English name, of three letters or whole.
+
+    Examples
+    --------
+    >>> from branchwise.data.dates import month_number
+    >>> month_number("JAN"), month_number("sept"), month_number("mad")
+    (1, 9, None)
+    """
+    low = name.lower()
+    fits = [k for k, month in enumerate(MONTHS, start=1) if month.startswith(low)]
+    return fits[0] if len(fits) == 1 else None
+
+
+def moment(date: Spelt, order: str) -> datetime | None:
+    """The time in UTC, or None if there is no such day."""
+    month, day = date.first, date.second
+    if date.sign and order == "dmy":
+        month, day = day, month
+    hour, minute, second, micro = 0, 0, 0, 0
+    if date.time:
+        whole, _, part = date.time.partition(".")
+        hour, minute, *rest = (int(number) for number in whole.split(":"))
+        second, micro = rest[0] if rest else 0, int(part.ljust(6, "0")) if part else 0
+    try:
+        found = datetime(date.year, month, day, hour, minute, second, micro)
+        if date.zone and date.zone != "Z":
+            zone = datetime.strptime(date.zone, "%z").tzinfo
+            found = found.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+    return found
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th.
+
+    Examples
+    --------
+    >>> from branchwise.data.dates import ordinal
+    >>> [ordinal(k) for k in (1, 2, 3, 4, 11, 12, 13, 21)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st']
+    """
+    last = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else last}"
+
+
+def check_order(order: str | None) -> None:
+    """Day or month first, or whatever the values say."""
+    if order not in (None, *ORDERS):
+        raise InputError(
+            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020); leave it out "
+            "to let the values decide."
+        )
+
+
+def with_dates(frame: Any, names: Sequence[str]) -> Any:
+    """A table that was written as text with these columns as dates again.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.dates import with_dates
+    >>> with_dates(pd.DataFrame({"seen": ["2020-01-31", None]}), ["seen"])["seen"].dtype.kind
+    'M'
+    """
+    read = {name: as_dates(frame[name]).values for name in names if name in frame}
+    return frame.assign(**{name: dates for name, dates in read.items() if dates is not None})

@@ -1,0 +1,145 @@
+"""Dates in columns of any type, as microseconds since 1970 began."""
+
+from datetime import UTC, date, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._typing import Bools, Floats
+from .categories import as_text, column_values, distinct
+from .dates import ORDERS, moment, spelt
+
+MICROSECONDS = 86_400_000_000  # of a day
+# Beyond these years a date is a slip of the pen, or stands for one that is not known.
+FIRST_YEAR, LAST_YEAR = 1800, 2199
+EPOCH = datetime(1970, 1, 1)
+# "dmy" or "mdy", what 03/04/2024 means; None: nobody knows.
+Order = str | None
+
+
+class Instants(NamedTuple):
+    """A column of dates in microseconds since 1970, NaN where missing; and cells that will not do.
+
+    In an open one nobody can tell the day from the month.
+    """
+
+    values: Floats
+    is_wrong: Bools
+    is_open: Bools
+
+
+def instants(column: Any, order: Order = None) -> Instants:
+    """The dates in a column of any type, in UTC.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import instants
+    >>> instants(["1970-01-02", None, "soon", "03/04/2024"])
+    Instants(values=array([8.64e+10,      nan,      nan,      nan]),
+             is_wrong=array([False, False,  True, False]),
+             is_open=array([False, False, False,  True]))
+    """
+    values = column_values(column)
+    if values.dtype.kind == "M":
+        known = ~np.isnat(values)
+        found = np.full(len(values), np.nan)
+        found[known] = values[known].astype("datetime64[us]").astype(np.int64)
+        years = np.array([f"{FIRST_YEAR}", f"{LAST_YEAR + 1}"], dtype="datetime64[us]")
+        low, high = years.astype(np.int64)
+        wrong = known & ~((found >= low) & (found < high))
+        return Instants(np.where(wrong, np.nan, found), wrong, np.zeros(len(values), dtype=bool))
+    codes, cells = distinct(values)
+    read = [instant(cell, order) for cell in cells]
+    # One more, for cells without a value.
+    each = np.array([*(np.inf if value is None else value for value in read), np.nan])
+    found = each[codes]
+    is_wrong, is_open = np.isinf(found), np.isnan(found) & (codes >= 0)
+    return Instants(np.where(is_wrong, np.nan, found), is_wrong, is_open)
+
+
+def instant(cell: Any, order: Order = None) -> float | None:
+    """Microseconds since 1970 of one cell; NaN if day and month may be either, None if not a date.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import instant
+    >>> instant("1970-01-02"), instant("1970-01-01T02:00+02:00"), instant("soon")
+    (86400000000.0, 0.0, None)
+    >>> instant("03/04/2024"), instant("03/04/2024", "dmy"), instant("03.04.2024")
+    (nan, 1712102400000000.0, 1712102400000000.0)
+    """
+    if isinstance(cell, datetime):
+        return since_epoch((cell.astimezone(UTC) if cell.tzinfo else cell).replace(tzinfo=None))
+    if isinstance(cell, date):
+        return since_epoch(datetime(cell.year, cell.month, cell.day))
+    parts = spelt(as_text(cell))
+    if parts is None:
+        return None
+    # With points the day comes first, wherever dates are written with them.
+    ways = {"": ("mdy",), ".": ("dmy",)}.get(parts.sign, ORDERS)
+    found = {way: moment(parts, way) for way in ways}
+    fits = {way: since_epoch(when) for way, when in found.items() if when is not None}
+    if order in fits:
+        return fits[order or ""]
+    values = list(fits.values())
+    if not values:
+        return None
+    return values[0] if all(value == values[0] for value in values) else np.nan
+
+
+def since_epoch(when: datetime) -> float | None:
+    """Microseconds since 1970, of a year that can be meant."""
+    if not FIRST_YEAR <= when.year <= LAST_YEAR:
+        return None
+    passed = when - EPOCH
+    return float(passed.days * MICROSECONDS + passed.seconds * 1_000_000 + passed.microseconds)
+
+
+def order_in(column: Any) -> Order:
+    """What the dates of a column say of others such as 03/04/2024: any with a day above 12 tells.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import order_in
+    >>> order_in(["03/04/2024", "31/05/2024"]), order_in(["03/04/2024"])
+    ('dmy', None)
+    """
+    values = column_values(column)
+    if values.dtype.kind not in "OUT":
+        return None
+    cells = [cell for cell in distinct(values)[1] if isinstance(cell, str)]
+    parts = [each for each in map(spelt, cells) if each is not None and each.sign not in ("", ".")]
+    fits = [way for way in ORDERS if all(moment(each, way) is not None for each in parts)]
+    return fits[0] if len(fits) == 1 else None
+
+
+def are_dates(column: Any) -> bool:
+    """Whether a column holds dates: as such, or as text that can be nothing else.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import are_dates
+    >>> are_dates(["2024-03-01", None]), are_dates(["a", "b"]), are_dates([20240301])
+    (True, False, False)
+    """
+    values = column_values(column)
+    if values.dtype.kind not in "OUT":
+        return bool(values.dtype.kind == "M")
+    _, known = distinct(values)
+    if not known or not all(isinstance(value, str | date) for value in known):
+        return False
+    # Most columns of text are told by their first cell.
+    return instant(known[0]) is not None and not instants(known).is_wrong.any()
+
+
+def as_iso(value: float) -> str:
+    """Microseconds since 1970 as text that `instant` reads again.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import as_iso
+    >>> as_iso(86400000000.0), as_iso(90061500000.0)
+    ('1970-01-02', '1970-01-02T01:01:01.500000')
+    """
+    text = str(np.datetime64(int(value), "us"))
+    return text.removesuffix("T00:00:00.000000").removesuffix(".000000")

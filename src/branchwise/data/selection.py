@@ -1,0 +1,339 @@
+"""Columns by name, by pattern, or by a file of these."""
+
+import csv
+import io
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from fnmatch import translate
+from pathlib import Path
+from typing import NamedTuple
+
+from .._messages import listed
+from .errors import InputError, Unknown, raise_unknown
+
+# What makes a pattern of a name.
+WILDCARD = re.compile(r"[*?\[]")
+
+
+def expand(patterns: str | Sequence[str]) -> list[str]:
+    r"""Names and patterns, with those that stand in files in the place of ``@file``.
+
+    A file has a name or pattern on each line; blank lines, and lines that begin with #, do not
+    count. A name that begins with @ itself is written with two of them. What comes out is not to
+    be expanded again.
+
+    Parameters
+    ----------
+    patterns : str or sequence of str
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from branchwise.data.selection import expand
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "genes.txt"
+    >>> _ = path.write_text("# of the panel\nbrca1\n\ntp53*\n")
+    >>> expand(["age", f"@{path}", "@@home"])
+    ['age', 'brca1', 'tp53*', '@home']
+    """
+    found: list[str] = []
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        if not isinstance(pattern, str) or not pattern.startswith("@"):
+            found.append(pattern)
+        elif pattern.startswith("@@"):
+            found.append(pattern[1:])
+        else:
+            found.extend(names_in(pattern))
+    return found
+
+
+def names_in(pattern: str) -> list[str]:
+    """The lines of the file that ``@file`` names."""
+    path = Path(pattern[1:])
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{pattern} stands for the names in the file {str(path)!r}, which is not there; check "
+            f"its name and folder, or write @{pattern} for a column of that name."
+        )
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not a list of names in UTF-8 text; save it as text, one name a line."
+        ) from error
+    names = [line.strip() for line in lines]
+    names = [name for name in names if name and not name.startswith("#")]
+    if not names:
+        raise InputError(f"{path} names no column; write one name or pattern a line.")
+    return names
+
+
+def select(patterns: Sequence[str], known: Sequence[str], option: str, source: str) -> list[str]:
+    """The columns that names and shell patterns mean, in the table's order, without repeats.
+
+    ``*`` stands for any text, ``?`` for one character, ``[ab]`` for one of these; capitals count.
+    A column whose name is the pattern itself wins over those that fit it.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        As `expand` returns them.
+    known : sequence of str
+        The columns of the table.
+    option : str
+        Where the patterns were given, for messages.
+    source : str
+        Where the table came from, for messages.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    UnknownNameError
+        If names are not there, or patterns fit nothing: all of them in one message.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import select
+    >>> select(["*_mut", "age"], ["age", "sex", "tp53_mut", "atm_mut"], "exclude", "a.csv")
+    ['age', 'tp53_mut', 'atm_mut']
+    """
+    found, unknown = look_up(patterns, known, option)
+    raise_unknown(unknown, known, source)
+    return found
+
+
+def select_in_turn(
+    patterns: Sequence[str], known: Sequence[str], option: str, source: str
+) -> list[str]:
+    """The same in the order in which they were named: for pictures side by side.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import select_in_turn
+    >>> select_in_turn(["sex", "a*"], ["age", "sex", "apo"], "color", "a.csv")
+    ['sex', 'age', 'apo']
+    """
+    select(patterns, known, option, source)
+    each = [look_up([pattern], known, option)[0] for pattern in patterns]
+    return list(dict.fromkeys(name for names in each for name in names))
+
+
+def look_up(
+    patterns: Sequence[str], known: Sequence[str], option: str
+) -> tuple[list[str], list[Unknown]]:
+    """The columns that are meant, and what means none.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import look_up
+    >>> look_up(["a*", "z", "y?"], ["a1", "a*"], "color")[0]
+    ['a*']
+    >>> look_up(["z", "y?"], ["a1"], "color")[1]
+    [Unknown(name='z', option='color', is_pattern=False),
+     Unknown(name='y?', option='color', is_pattern=True)]
+    """
+    present, chosen = set(known), set[str]()
+    unknown = []
+    for pattern in patterns:
+        if pattern in present:
+            chosen.add(pattern)
+            continue
+        is_pattern = isinstance(pattern, str) and WILDCARD.search(pattern) is not None
+        fits = re.compile(translate(pattern)).match if is_pattern else None
+        more = {name for name in present if fits(name)} if fits else set()
+        if not more:
+            unknown.append(Unknown(pattern, option, is_pattern))
+        chosen |= more
+    return [name for name in dict.fromkeys(known) if name in chosen], unknown
+
+
+def literal(name: str) -> str:
+    """A name that `expand` leaves as it is.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import expand, literal
+    >>> expand([literal("@home"), literal("age")])
+    ['@home', 'age']
+    """
+    return f"@{name}" if name.startswith("@") else name
+
+
+class Selection(NamedTuple):
+    """Which columns of a table are what, as the user says it.
+
+    Attributes
+    ----------
+    id : str or None
+        The column of the names of the samples.
+    include : list of str or None
+        The only features; None: all columns of numbers.
+    exclude : list of str
+        Columns that are not features.
+    annotate : list of str
+        Columns that are annotations as they were written.
+    features : list of str or None
+        Names of the features of an earlier table.
+    """
+
+    id: str | None = None
+    include: list[str] | None = None
+    exclude: Sequence[str] = ()
+    annotate: Sequence[str] = ()
+    features: Sequence[str] | None = None
+
+    def among(self, known: Sequence[str], source: str) -> "Selection":
+        """With the names that the patterns mean; all that mean none are told at once.
+
+        Examples
+        --------
+        >>> from branchwise.data.selection import Selection
+        >>> Selection(id="*_id", exclude=["x?"]).among(["p_id", "x1", "x2", "y"], "a.csv")
+        Selection(id='p_id', include=None, exclude=['x1', 'x2'], annotate=[], features=None)
+        """
+        wrong: list[Unknown] = []
+
+        def found(patterns: Sequence[str], option: str) -> list[str]:
+            names, unknown = look_up(patterns, known, option)
+            wrong.extend(unknown)
+            return names
+
+        ids = [] if self.id is None else found([self.id], "id")
+        include = None if self.include is None else found(self.include, "include")
+        chosen = Selection(
+            ids[0] if ids else None,
+            include,
+            found(self.exclude, "exclude"),
+            found(self.annotate, "annotate"),
+            self.features,
+        )
+        raise_unknown(wrong, known, source)
+        if len(ids) > 1:
+            raise InputError(
+                f"id={self.id!r} fits {len(ids)} columns of {source} ({listed(map(repr, ids), 5)}),"
+                " but one column has the names of the samples; name that one."
+            )
+        return chosen
+
+    def given(self) -> dict[str, str | list[str]]:
+        """What was chosen, as arguments of `branchwise.io.read_table`.
+
+        Examples
+        --------
+        >>> from branchwise.data.selection import Selection
+        >>> Selection(id="patient", exclude=["site"]).given()
+        {'id': 'patient', 'exclude': ['site']}
+        """
+        found: dict[str, str | list[str]] = {} if self.id is None else {"id": self.id}
+        if self.include is not None:
+            found["include"] = self.include
+        found |= {"exclude": list(self.exclude)} if self.exclude else {}
+        return found | ({"annotate": list(self.annotate)} if self.annotate else {})
+
+
+EVERYTHING = Selection()
+
+
+def selection(
+    id: str | None,
+    include: str | Sequence[str] | None,
+    exclude: str | Sequence[str],
+    annotate: str | Sequence[str],
+    features: Sequence[str] | None,
+) -> Selection:
+    """What was given, with the names in files.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import selection
+    >>> selection(None, None, "site", (), None)
+    Selection(id=None, include=None, exclude=['site'], annotate=[], features=None)
+    """
+    ids = [] if id is None else expand([id])
+    if len(ids) > 1:
+        raise InputError(
+            f"id={id!r} names {len(ids)} columns, but one column has the names of the samples; "
+            "name that one."
+        )
+    return Selection(
+        ids[0] if ids else None,
+        None if include is None else expand(include),
+        expand(exclude),
+        expand(annotate),
+        features,
+    )
+
+
+# Ways to say it again: what a message can offer to be copied.
+
+SEPARATOR = re.compile(r"[_ .:-]")
+# As many names are written out; more are better put into a file.
+MOST_WRITTEN = 12
+
+
+def shortest(names: Sequence[str], known: Iterable[str]) -> list[str]:
+    """Patterns and names that mean these columns, and no others of the known ones.
+
+    A pattern stands for at least three columns that share what is before, or after, the first or
+    last separator of their names.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import shortest
+    >>> shortest(["a_mut", "b_mut", "c_mut", "stage"], ["age"])
+    ['*_mut', 'stage']
+    """
+    left, others, found = list(names), [*known], list[str]()
+    while True:
+        ends: dict[str, int] = {}
+        for name in left:
+            places = [found_at.start() for found_at in SEPARATOR.finditer(name)]
+            inner = [place for place in places if 0 < place < len(name) - 1]
+            if inner:
+                for pattern in (f"*{name[inner[-1] :]}", f"{name[: inner[0] + 1]}*"):
+                    ends[pattern] = ends.get(pattern, 0) + 1
+        for pattern in sorted(ends, key=lambda pattern: -ends[pattern]):
+            part, is_end = pattern.strip("*"), pattern.startswith("*")
+            if ends[pattern] < 3 or WILDCARD.search(part):
+                continue
+            fits = str.endswith if is_end else str.startswith
+            if not any(fits(other, part) for other in others):
+                left = [name for name in left if not fits(name, part)]
+                found.append(pattern)
+                break
+        else:
+            return found + left
+
+
+def option_text(names: Sequence[str]) -> str:
+    """Names as an argument on the command line, with the quotation marks that it needs.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import option_text
+    >>> option_text(["*_mut", "stage"]), option_text(["age"])
+    ("'*_mut,stage'", 'age')
+    """
+    written = [f"@{name}" if name.startswith("@") else name for name in names]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(written)
+    return shlex.quote(text.getvalue())
+
+
+def list_text(names: Sequence[str]) -> str:
+    """The same names as a list in Python.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import list_text
+    >>> list_text(["*_mut", "@home"])
+    "['*_mut', '@@home']"
+    """
+    return repr([f"@{name}" if name.startswith("@") else name for name in names])

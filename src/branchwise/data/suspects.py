@@ -1,0 +1,193 @@
+"""What a statistician suspects of a column: codes for missing values, and names of outcomes."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import Bools, Floats
+
+# Codes for missing values
+
+# Values that questionnaires and laboratories write for "not known", "refused", "not done".
+_DIGITS = [int(digit * n) for n in range(1, 9) for digit in "789"]
+_RESERVED = [10**n - k for n in (2, 3, 4) for k in (2, 3)]  # 98 and 97, 998 and 997, …
+_FRACTIONS = [9.9, 99.9, 999.9, 9999.9, 9.99, 99.99, 999.99, 88.8, 888.8, 77.7, 777.7]
+_INTEGER_LIMITS = [2147483647.0, -2147483648.0]  # what R and databases have for NA
+CODES: Floats = np.array(
+    sorted(
+        {float(sign * value) for value in _DIGITS + _RESERVED + _FRACTIONS for sign in (-1, 1)}
+        | set(_INTEGER_LIMITS)
+    )
+)
+# Fewer other values say nothing about what is usual.
+LEAST_OTHERS = 5
+
+
+class Sentinel(NamedTuple):
+    """A value that may stand for a missing one, and in how many cells it is."""
+
+    value: float
+    n_cells: int
+
+
+def may_have_sentinels(low: Floats, high: Floats) -> Bools:
+    """Which columns can hold a code beyond all their other values, by their extremes alone."""
+    return np.isin(low, CODES) | np.isin(high, CODES)
+
+
+def find_sentinels(values: Floats) -> list[Sentinel]:
+    """Values of a column that are likely codes for missing ones.
+
+    A code is a number like −9, −99, 999, 99.9 or 888 that lies beyond all values that are not such
+    numbers. It is suspected
+
+    - below zero where nothing else is: if it repeats, or has three digits or more;
+    - elsewhere if it repeats, and the gap to the nearest other value is wider than all others are
+      apart; three times as wide for codes of two digits, as 99 is among grades; for 7, 8 and 9,
+      which may be counts or grades themselves, in three cells and five times as wide, as 9 is in a
+      column of 0 and 1.
+
+    Ages up to 99, counts, grades and scores do not have such gaps.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        NaN is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.suspects import find_sentinels
+    >>> find_sentinels(np.array([0.4, 3.1, 2.2, -999, 1.0, 5.6]))
+    [Sentinel(value=-999.0, n_cells=1)]
+    >>> find_sentinels(np.array([97.0, 99, 99, 98, 71, 64, 55]))  # ages
+    []
+    """
+    known = values[np.isfinite(values)]
+    is_code = np.isin(known, CODES)
+    others = known[~is_code]
+    if len(others) < LEAST_OTHERS or not is_code.any():
+        return []
+    low, high = float(others.min()), float(others.max())
+    codes, counts = np.unique(known[is_code], return_counts=True)
+    return [
+        Sentinel(float(code), int(count))
+        for code, count in zip(codes, counts, strict=True)
+        if is_suspect(float(code), int(count), low, high)
+    ]
+
+
+def is_suspect(code: float, count: int, low: float, high: float) -> bool:
+    """Whether a code is one, given the extremes of the values that are not codes."""
+    if low <= code <= high or low == high:
+        return False
+    if code < 0 <= low:
+        return count >= 2 or abs(code) >= 100
+    gap, width = max(low - code, code - high), high - low
+    if abs(code) < 10:
+        return count >= 3 and gap >= 5 * width
+    return count >= 2 and gap > (3 * width if abs(code) < 100 else width)
+
+
+# Names of outcomes
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The different words of a text."""
+    return frozenset(text.split())
+
+
+# Parts of names, without accents. In English, German and French.
+OUTCOMES = words_of("""
+    survival survived survivor death dead died deceased alive mortality
+    relapse relapsed recurrence recurred recurrent progression progressed event events
+    outcome outcomes endpoint censor censored censoring cens followup fup los
+    readmission readmitted rehospitalization rehospitalisation mace
+    survtime survivaltime timetoevent timetodeath ostime pfstime dfstime rfstime futime fustat
+    deathdate
+    tod todesdatum todesursache verstorben gestorben sterbedatum sterblichkeit mortalitat
+    uberleben ueberleben uberlebenszeit ueberlebenszeit gesamtuberleben rezidiv ruckfall rueckfall
+    ereignis endpunkt nachbeobachtung nachbeobachtungszeit liegedauer verweildauer wiederaufnahme
+    deces decede decedee mort mortalite survie recidive rechute suivi evenement
+    """)
+# Several parts, one after the other.
+PHRASES = tuple(
+    tuple(phrase.split("_"))
+    for phrase in sorted(
+        words_of(
+            """
+            follow_up vital_status time_to days_to weeks_to months_to years_to length_of_stay
+            last_contact lost_to duree_sejour duree_de_sejour delai_avant zeit_bis tage_bis
+            monate_bis
+            """
+        )
+    )
+)
+# Overall, progression-free, disease-free survival: alone, or with what makes it clear.
+ABBREVIATIONS = words_of("os pfs dfs rfs efs dss mfs ttp")
+# "status" alone is one, and that of these; that of a receptor or of smoking is not.
+ABOUT_STATUS = ABBREVIATIONS | frozenset(["patient", "last", "final", "disease"])
+UNITS_OF_TIME = words_of("time day days week weeks month months year years event status")
+# Measurements and history that have such a word in their names.
+MEASURED = words_of("""
+    rate score index risk history family prior previous receptor ligand domain pathway gene cell
+    cells programmed expression signature anamnese anamnesis frequency
+    """)
+
+
+def outcome_like(names: Sequence[str]) -> list[bool]:
+    """Which columns are called like an outcome or a time of follow-up.
+
+    Names are compared part by part, as separators and capitals divide them: "OS.time" and
+    "daysToDeath" are outcomes, "progesterone" and "er_status" are not. A column "time" is one if
+    there is a "status" or "event" beside it.
+
+    Examples
+    --------
+    >>> from branchwise.data.suspects import outcome_like
+    >>> outcome_like(["overall_survival_months", "progesterone", "er_status", "event_rate"])
+    [True, False, False, False]
+    """
+    parts = [parts_of(name) for name in names]
+    found = [is_outcome(each) for each in parts]
+    beside = {each for each in parts if len(each) == 1}
+    if beside & {("status",), ("event",), ("cens",), ("censor",), ("death",), ("dead",)}:
+        found = [is_one or each == ("time",) for is_one, each in zip(found, parts, strict=True)]
+    return found
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case, without accents.
+
+    Examples
+    --------
+    >>> from branchwise.data.suspects import parts_of
+    >>> parts_of("daysToDeath"), parts_of("décès (date)")
+    (('days', 'to', 'death'), ('deces', 'date'))
+    """
+    if name.isascii():
+        plain = name
+    else:
+        folded = unicodedata.normalize("NFKD", name)
+        plain = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", plain)
+    return tuple(re.findall(r"[^\W_]+", spaced.lower()))
+
+
+def is_outcome(parts: tuple[str, ...]) -> bool:
+    """Whether the words of a name are those of an outcome."""
+    words = set(parts)
+    if words & MEASURED:
+        return False
+    if any(word in OUTCOMES or word.rstrip("0123456789") in OUTCOMES for word in words):
+        return True
+    if words & ABBREVIATIONS and (len(parts) == 1 or words & UNITS_OF_TIME):
+        return True
+    if "status" in words and words <= {"status"} | ABOUT_STATUS:
+        return True
+    return any(
+        parts[k : k + len(phrase)] == phrase for phrase in PHRASES for k in range(len(parts))
+    )

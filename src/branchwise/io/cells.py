@@ -1,0 +1,199 @@
+"""Cells of text: numbers, what was meant as numbers, numbers with a unit, and codes."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.table import pandas_for_tables
+
+# What an empty cell is called, apart from what text_tables takes as missing in every column: in
+# a column of words these may be words ("None" is a therapy), among numbers they are not.
+MISSING_AMONG_NUMBERS = frozenset(
+    (
+        *("-", "--", ".", "..", "?", "*", "none", "missing", "unknown", "na", "nan"),
+        *("nd", "n.d.", "n.a.", "#n/a", "#value!", "#div/0!", "#num!", "#ref!"),
+    )
+)
+# A whole number with a zero before it is a code: 07766 is not 7766.
+CODE = re.compile(r"\s*0\d+\s*")
+NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
+WITH_UNIT = re.compile(
+    rf"\s*({NUMBER})\s*((?:[x×*]?\s?10\^?\d+\s?/\s?)?[^\W\d_%][^\s,;]*(?: [^\W\d_]+)?|°\S+)\s*"
+)
+LIMIT = re.compile(rf"\s*(?:[<>≤≥~±=]\s*)+{NUMBER}\s*[%*]?\s*")
+PERCENT = re.compile(rf"\s*{NUMBER}\s*%\s*")
+COMMA = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:[ ,.'\u00a0\u202f]\d{3})+(?:[.,]\d+)?\s*")
+# A number, or what was meant as one: "<5", "1,5", "1 234", "12 %".
+MEANT_AS_NUMBER = re.compile(
+    r"[<>≤≥=~±\s]*[+-]?"
+    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?)"
+    r"([eE][+-]?\d+)?\s*[%*]?"
+)
+# In small letters.
+UNIT = re.compile(
+    "kg|g|mg|[µμu]g|ng|pg|lbs?|oz|st|mmhg|cmh2o|k?pa|kcal|kj|j|[mcdk]?m|in|inch(es)?|ft|"
+    "[dcmµμuf]?l|[mµμunp]?mol|m?[iu]?u|miu|meq|mosm|"
+    "y|yrs?|years?|a|mo|mos|months?|w|wks?|weeks?|d|days?|h|hrs?|hours?|min|mins|minutes?|"
+    "m?s|secs?|seconds?|bpm|k?hz|celsius|fahrenheit|pp[mb]|m?v|ma|m?gy|m?sv|copies|cells|points"
+)
+# "2nd" is a rank.
+RANKS = frozenset(["st", "nd", "rd", "th"])
+
+
+class Odd(NamedTuple):
+    """A column of text that was meant as numbers, and is neither numbers nor words.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        A key of `branchwise.io.problems.KINDS`.
+    n_bad, n_cells : int
+        Cells that cannot be read, of so many in the column.
+    first : str
+        The first of these.
+    row : int
+        Where it is, counted from 1.
+    n_levels : int
+        Different texts in the column.
+    """
+
+    name: str
+    kind: str
+    n_bad: int
+    n_cells: int
+    first: str
+    row: int
+    n_levels: int
+
+
+class WithUnit(NamedTuple):
+    """A column of which most cells have a number and a unit."""
+
+    name: str
+    first: str
+    row: int
+    number: str
+    units: list[str]  # most frequent first; "" for none
+
+
+class Looked(NamedTuple):
+    """What a column of text is: numbers, odd, with units, codes, or (nothing set) words."""
+
+    numbers: Any = None
+    odd: Odd | None = None
+    unit: WithUnit | None = None
+    is_code: bool = False  # whole numbers of which some begin with a zero
+
+
+def look_at_text(column: Any, *, typed: bool) -> Looked:
+    """A column of text as float64 with NaN for missing values, or what it is otherwise.
+
+    `typed` says that the file declares types, so that numbers stored as text are text on purpose.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.io.cells import look_at_text
+    >>> look_at_text(pd.Series(["1.5", "unknown"]), typed=False).numbers
+    array([1.5, nan])
+    >>> look_at_text(pd.Series(["1", "2", "<5"], name="crp"), typed=False).odd
+    Odd(name='crp', kind='limit', n_bad=1, n_cells=3, first='<5', row=3, n_levels=3)
+    >>> look_at_text(pd.Series(["61 kg", "70 kg"], name="weight"), typed=False).unit.units
+    ['kg']
+    >>> look_at_text(pd.Series(["07766", "1"]), typed=False).is_code
+    True
+    """
+    pandas = pandas_for_tables()
+    present = np.flatnonzero(column.notna().to_numpy())
+    text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
+    spelt = np.array([cell.lower() in MISSING_AMONG_NUMBERS or not cell for cell in text], bool)
+    rows, text = present[~spelt], text[~spelt]
+    good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
+    good = np.asarray(good, dtype=bool)
+    if any(cell[0] == "0" and CODE.fullmatch(cell) for cell in text[good]):
+        return Looked(is_code=True)
+    if typed and (good.all() or not len(text)):
+        return Looked()
+    if not good.all():
+        return look_at_odd(str(column.name), text, rows, good, len(column))
+    if not len(text) and spelt.any():
+        return Looked()
+    numbers = np.full(len(column), np.nan)
+    numbers[rows] = [float(cell) for cell in text]
+    return Looked(numbers)
+
+
+def look_at_odd(name: str, text: Any, rows: Any, good: Any, n_cells: int) -> Looked:
+    """The same for known cells of which some are not numbers."""
+    meant = np.array([MEANT_AS_NUMBER.fullmatch(cell) is not None for cell in text])
+    bad = text[~good]
+    if np.mean(meant | good) > 0.5:
+        first = int(np.argmin(good))
+        kind, n_levels = kind_of(bad), len(set(text))
+        found = Odd(name, kind, len(bad), n_cells, text[first], int(rows[first]) + 1, n_levels)
+        return Looked(odd=found)
+    split = [WITH_UNIT.fullmatch(cell) for cell in text]
+    units = Counter(found[2] for found in split if found)
+    if sum(units.values()) <= len(text) / 2 or not are_units(units):
+        return Looked()
+    first, number = next((k, found[1]) for k, found in enumerate(split) if found)
+    written = [unit for unit, _ in units.most_common()] + ([""] if (meant | good).any() else [])
+    return Looked(unit=WithUnit(name, text[first], int(rows[first]) + 1, number, written))
+
+
+def are_units(units: Counter[str]) -> bool:
+    """Whether what stands after numbers are units: known ones, or one word after all of them.
+
+    Stages (1A, 2B) and ranks (2nd) are not.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from branchwise.io.cells import are_units
+    >>> [are_units(Counter(c)) for c in (["kg", "lb"], ["A", "B"], ["nd", "rd"], ["drinks"])]
+    [True, False, False, True]
+    """
+    total = sum(units.values())
+    known = sum(n for unit, n in units.items() if "/" in unit or unit[0] == "°" or is_unit(unit))
+    if known > total / 2:
+        return True
+    [(first, count)] = units.most_common(1)
+    return count == total and len(first) > 2 and first.isalpha() and first.lower() not in RANKS
+
+
+def is_unit(text: str) -> bool:
+    """Whether it is a unit, maybe squared or cubed."""
+    small = text.lower().rstrip("²³^23.")
+    return text != "A" and UNIT.fullmatch(small) is not None
+
+
+def kind_of(cells: Sequence[str]) -> str:
+    """What keeps cells from being numbers; words, if anything of that is among them."""
+    kinds = Counter(one_kind(cell) for cell in cells)
+    return "word" if "word" in kinds else kinds.most_common(1)[0][0]
+
+
+def one_kind(cell: str) -> str:
+    """What keeps one cell from being a number.
+
+    Examples
+    --------
+    >>> from branchwise.io.cells import one_kind
+    >>> [one_kind(cell) for cell in ("<5", "1,5", "12 %", "1 234", "1,234", "61 kg", "H1047R")]
+    ['limit', 'comma', 'percent', 'thousands', 'thousands', 'unit', 'word']
+    """
+    for kind, pattern in (
+        ("limit", LIMIT),
+        ("percent", PERCENT),
+        ("thousands", THOUSANDS),
+        ("comma", COMMA),
+    ):
+        if pattern.fullmatch(cell):
+            return kind
+    found = WITH_UNIT.fullmatch(cell)
+    return "unit" if found and are_units(Counter([found[2]])) else "word"
