@@ -1,16 +1,23 @@
 """`branchwise info`: what a model or a table holds."""
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from scipy import sparse
 
 from .._messages import listed
-from ..data.table import missing_by_column
-from ..io import read_table
-from .console import Console
-from .request import STEPS, reading_of
+from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
+from ..data.errors import UnreadableColumns
+from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
+from ..data.table import Table, columns
+from ..io.raw import Cells, profile_cells, read_cells
+from ..preprocessing import Preparation
+from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL
+from .console import Console, Failure
+from .profiles import describe_table, terminal_width
+from .request import STEPS, encodings, reading_of
 from .results import MODEL, RUN
 
 
@@ -19,39 +26,105 @@ def run(options: argparse.Namespace, console: Console) -> None:
     path = Path(options.path)
     if (path / RUN).is_file():
         path = path / MODEL
-    facts = model_facts(path) if path.suffix == ".branchwise" else table_facts(path, options)
-    width = max(len(name) for name in facts) + 2
-    console.result(
-        facts, "\n".join(f"{name:<{width}}{show(value)}" for name, value in facts.items())
-    )
+    if path.suffix == ".branchwise":
+        facts = model_facts(path)
+        width = max(len(name) for name in facts) + 2
+        text = "\n".join(f"{name:<{width}}{show(value)}" for name, value in facts.items())
+    else:
+        facts, profiles = table_facts(path, options)
+        text = describe_table(facts, profiles, terminal_width())
+    console.result(facts, text)
 
 
-def table_facts(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """What `branchwise fit` would see in a table."""
-    table = read_table(path, **reading_of(options))
-    n_samples, n_features = table.X.shape
-    missing = missing_by_column(table)
-    return {
+def table_facts(
+    path: Path, options: argparse.Namespace
+) -> tuple[dict[str, Any], list[ColumnProfile]]:
+    """What is in a table, and what `branchwise fit` would say of it."""
+    cells = read_cells(path, **reading_of(options))
+    preparation, encoded, problem = planned(cells, options)
+    profiles = profile_cells(cells, encoded)
+    n_samples = len(cells.frame) if cells.frame is not None else 0
+    n_samples = cells.X.shape[0] if cells.X is not None else n_samples
+    of = {fate: [p for p in profiles if p.fate == fate] for fate in FATES}
+    facts = {
         "table": str(path),
         "samples": n_samples,
-        "sample names": table.samples[:5],
-        "features": n_features,
-        "feature names": table.features[:20],
-        "sparse": bool(sparse.issparse(table.X)),
-        "annotations": {
-            str(name): f"{count_values(values)} values, {int(values.isna().sum())} missing"
-            for name, values in table.annotations.items()
-        },
-        "missing values": {name: f"{n} of {n_samples}" for name, n in missing.items()},
+        "sample names": [] if cells.table is None else cells.table.samples[:5],
+        "id": of[ID][0].name if of[ID] else None,
+        "features": len(of[FEATURE]),
+        "annotations": [p.name for p in (*of[ANNOTATION], *of[EXCLUDED])],
+        "stops": [p.name for p in of[STOPS]],
+        "sparse": bool(sparse.issparse(cells.X)),
+        "missing": sum(p.missing for p in of[FEATURE]),
+        "fit": problem or said_by_fit(cells, preparation),
+        "advice": cells.notes + ([] if cells.table is None else advised(cells.table, encoded)),
+        "columns": [as_facts(p) for p in profiles],
     }
+    return facts, profiles
 
 
-def count_values(values: Any) -> int:
-    """How many different values a column has; those of lists are told apart as they are printed."""
+FATES = (FEATURE, ANNOTATION, ID, EXCLUDED, STOPS)
+ENCODED_AS = {
+    CATEGORY: "category",
+    ORDINAL: "ordered category",
+    DATE: "date",
+    END: "date of an age",
+}
+
+
+def planned(
+    cells: Cells, options: argparse.Namespace
+) -> tuple[Preparation, dict[str, str], str | None]:
+    """What is to be encoded: by which preparation, which columns as what, and what is wrong."""
+    preparation = Preparation(**encodings(options))
+    if not preparation.encodes:
+        return preparation, {}, None
     try:
-        return int(values.nunique())
-    except TypeError:
-        return int(values.dropna().astype(str).nunique())
+        preparation.check_parameters()
+        plan = preparation.plan(cells.names, cells.source)
+    except ValueError as error:
+        return preparation, {}, None if cells.error is not None else str(error)
+    encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}
+    return preparation, encoded, None
+
+
+def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:
+    """Why `branchwise fit` would stop without further options; None if it would not."""
+    from .fit import check_missing, with_gaps
+
+    if isinstance(cells.error, UnreadableColumns):
+        return str(with_gaps(cells.error))
+    if cells.error is not None or cells.table is None:
+        return str(cells.error)
+    try:
+        check_missing(cells.table, preparation)
+    except Failure as error:
+        return str(error)
+    return None
+
+
+def advised(table: Table, encoded: Collection[str]) -> list[str]:
+    """What `branchwise fit` would warn of that no single column shows."""
+    names = [name for name in table.features if name not in encoded]
+    X = columns(table, names)
+    moments = moments_of(X)
+    return [
+        *advise_on_copies(X, names, moments),
+        *advise_on_variance(moments, names),
+        *advise_on_size(len(table.samples), len(names) + len(encoded)),
+    ]
+
+
+def as_facts(profile: ColumnProfile) -> dict[str, Any]:
+    """A profile for JSON; what does not apply to the column is left out."""
+    # `asdict` would copy all that is inside, which takes seconds for a genome.
+    facts = {name: value for name, value in vars(profile).items() if value not in (None, (), "")}
+    facts["name"] = profile.name  # maybe empty
+    if profile.sentinels:
+        facts["sentinels"] = [code._asdict() for code in profile.sentinels]
+    if profile.unreadable:
+        facts["unreadable"] = profile.unreadable._asdict()
+    return facts
 
 
 def model_facts(path: Path) -> dict[str, Any]:
@@ -64,7 +137,7 @@ def model_facts(path: Path) -> dict[str, Any]:
     facts: dict[str, Any] = {"model": str(path), "bytes": path.stat().st_size}
     model, n_samples = found, None
     if isinstance(found, Pipeline):
-        given = found.preparation.get_params(deep=False)
+        given = found.preparation.settings()
         facts["features"] = len(found.features)
         facts["feature names"] = found.features[:20]
         facts["preparation"] = {name: given[name] for name in STEPS if given[name]}
@@ -90,10 +163,27 @@ def model_facts(path: Path) -> dict[str, Any]:
     }
 
 
+def in_words(value: Any) -> str:
+    """A fact within a fact: which columns, and for an ordered category its levels.
+
+    Examples
+    --------
+    >>> from branchwise.cli.info import in_words
+    >>> in_words({"grade": ["low", "high"], "stage": ["I", "II"]}), in_words(["sex", "smoker"])
+    ('grade (low, high) and stage (I, II)', 'sex and smoker')
+    """
+    if isinstance(value, dict):
+        value = [f"{name} ({', '.join(map(str, parts))})" for name, parts in value.items()]
+    if not isinstance(value, list | tuple):
+        return str(value)
+    *most, last = map(str, value or ["none"])
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def show(value: Any) -> str:
     """A fact for people."""
     if isinstance(value, dict):
-        return listed(f"{name}={fact}" for name, fact in value.items()) or "none"
+        return listed(f"{name}={in_words(fact)}" for name, fact in value.items()) or "none"
     if isinstance(value, list):
         return listed(value) or "none"
     if isinstance(value, bool):

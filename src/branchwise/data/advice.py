@@ -1,0 +1,343 @@
+"""What a statistician would say of a table before anything is learned from it.
+
+Every piece of advice is one sentence with names and a remedy, and none is an error: the analyst
+knows more than the numbers. The rules are meant to be quiet on tables that are as they should be.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._messages import listed
+from .._typing import Floats, Ints, Matrix
+from .suspects import find_sentinels, may_have_sentinels, outcome_like
+
+# Values that are looked at together.
+PIECE = 2**20
+N_NAMED = 5
+
+# One column carries most: more than half of the variance, and so many times the spread that is
+# usual in the others. Alone, more than half is common where few columns have one unit: the length
+# of petals has 68 % of iris, at 2.3 times the usual spread. Units differ by tens.
+MOST, TIMES = 0.5, 3.0
+LEAST_COLUMNS = 3
+# Numbers from zero on in so many columns may be counts, for which logarithms are usual.
+COUNTED = 20
+
+# Copies: columns u and v of length 1 are 2 (1 − |r|) apart, squared. So far apart they are copies,
+# and by rounding those that were written with six digits may be.
+APART = 1e-5
+N_PROJECTIONS = 4
+N_NEIGHBOURS = 16
+# Rows that differ from the most frequent value: with fewer, rare columns agree by chance.
+LEAST_VARIED = 5
+
+# Noise in D features of N samples hides a direction whose variance is below √(D/N) times that of
+# the noise of a feature (Baik, Ben Arous and Péché): below three times at this ratio.
+TOO_WIDE = 10
+
+
+class Moments(NamedTuple):
+    """Of each column, over its known values."""
+
+    low: Floats
+    high: Floats
+    mean: Floats
+    squares: Floats  # sums of the squares of centred values
+    projections: Floats  # (N_PROJECTIONS, D) of centred values
+    is_whole: bool  # all values of the matrix
+
+
+def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ()) -> list[str]:
+    """What is odd about features as they were read: codes, outcomes, copies.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+        NaN is missing.
+    names : sequence of str
+    others : sequence of str, default=()
+        Features that are not numbers, such as categories.
+
+    Returns
+    -------
+    advice : list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import advise_on_table
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 3))  # simulated
+    >>> X[:, 2] = 2.54 * X[:, 0] + 1
+    >>> print(*advise_on_table(X, ["inch", "age", "cm"]))
+    1 feature is a copy of another (up to unit and offset), which therefore counts twice or more:
+    'cm' of 'inch'; keep one of each, and leave the rest out (--exclude).
+    """
+    moments = moments_of(X)
+    return [
+        *advise_on_codes(X, names, moments),
+        *advise_on_outcomes([*names, *others], np.r_[moments.low, np.zeros(len(others))]),
+        *advise_on_copies(X, names, moments),
+    ]
+
+
+def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
+    """What is odd about features as the estimator will see them: one may carry most of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import advise_on_prepared
+    >>> X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 60, 2]  # simulated
+    >>> print(*advise_on_prepared(X, ["hb", "platelets", "crp"]))
+    'platelets' carries 100 % of the variance of all 3 numeric features, so that the tree shows
+    little but this one; if they are measured in different units, standardise them (--standardize).
+    """
+    return advise_on_variance(moments_of(X), names)
+
+
+# One column carries most
+
+
+def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
+    """One column has more than half of the variance, and a spread far beyond the usual one."""
+    spread = np.sqrt(moments.squares)
+    varying = np.flatnonzero(spread > 0)
+    if len(varying) < LEAST_COLUMNS:
+        return []
+    largest = int(np.argmax(spread))
+    # In units of the largest, so that no square overflows.
+    relative = spread[varying] / spread[largest]
+    part = 1 / float(np.sum(relative**2))
+    usual = float(np.median(relative[varying != largest]))
+    if part <= MOST or usual * TIMES >= 1:
+        return []
+    remedy = "if they are measured in different units, standardise them (--standardize)"
+    if len(names) >= COUNTED and bool((moments.low >= 0).all()):
+        remedy = (
+            "take logarithms of counts (--log1p)"
+            if moments.is_whole
+            else f"{remedy}; of amounts of one kind, such as expression, take logarithms (--log1p)"
+        )
+    return [
+        f"{str(names[largest])!r} carries {100 * part:.0f} % of the variance of all {len(names):,} "
+        f"numeric features, so that the tree shows little but this one; {remedy}."
+    ]
+
+
+# Names, numbers and codes
+
+
+def advise_on_outcomes(names: Sequence[str], low: Floats | None = None) -> list[str]:
+    """Features that are called like what the tree shall explain.
+
+    Parameters
+    ----------
+    names : sequence of str
+    low : array of shape (n_features,) or None, default=None
+        The least values: scores below zero are neither states nor times.
+    """
+    likely = [
+        name
+        for j, (name, is_one) in enumerate(zip(names, outcome_like(names), strict=True))
+        if is_one and (low is None or low[j] >= 0)
+    ]
+    if not likely:
+        return []
+    one = len(likely) == 1
+    return [
+        f"{listed(map(repr, map(str, likely)), N_NAMED)} {'looks' if one else 'look'} like "
+        f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
+        f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
+        f"explain; leave {'it' if one else 'them'} out (--exclude)."
+    ]
+
+
+def advise_on_size(n_samples: int, n_features: int) -> list[str]:
+    """Far more features than samples.
+
+    Examples
+    --------
+    >>> from branchwise.data.advice import advise_on_size
+    >>> print(*advise_on_size(300, 20_000))
+    There are 20,000 features of 300 samples, 67 to 1: noise in so many hides the shape;
+    reduce them (--pca 20), or choose the features that matter.
+    >>> advise_on_size(300, 2_000)
+    []
+    """
+    if n_features <= TOO_WIDE * n_samples:
+        return []
+    n_axes = max(2, min(50, n_samples // 15))
+    return [
+        f"There are {n_features:,} features of {n_samples:,} samples, "
+        f"{n_features / max(n_samples, 1):.0f} to 1: noise in so many hides the shape; reduce "
+        f"them (--pca {n_axes}), or choose the features that matter."
+    ]
+
+
+def advise_on_codes(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
+    """Values that are likely codes for missing ones."""
+    told, values = [], set[str]()
+    for j in np.flatnonzero(may_have_sentinels(moments.low, moments.high)).tolist():
+        codes = find_sentinels(column_of(X, j))
+        if codes:
+            values |= {f"{code.value:g}" for code in codes}
+            shown = " and ".join(f"{code.value:g} in {code.n_cells:,}" for code in codes)
+            told.append(f"{str(names[j])!r} ({shown})")
+    if not told:
+        return []
+    one = len(told) == 1
+    return [
+        f"{listed(told, N_NAMED)} {'has a value' if one else 'have values'} far from all others "
+        f"that may stand for missing ones; if so, empty these cells of the table: "
+        f"{'it is' if one else 'they are'} taken for measurements, and a few such samples "
+        "stretch the whole tree."
+    ]
+
+
+# Copies
+
+
+def advise_on_copies(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
+    """Features that are equal, or differ by unit and offset only."""
+    groups = find_copies(X, moments)
+    if not groups:
+        return []
+    n_copies = sum(len(group) - 1 for group in groups)
+    told = [
+        f"{listed((repr(str(names[j])) for j in group[1:]), 3)} of {str(names[group[0]])!r}"
+        for group in groups
+    ]
+    one = n_copies == 1
+    return [
+        f"{n_copies:,} {'feature is a copy of another' if one else 'features are copies of others'}"
+        f" (up to unit and offset), which therefore {'counts' if one else 'count'} twice or more: "
+        f"{listed(told, N_NAMED)}; keep one of each, and leave the rest out (--exclude)."
+    ]
+
+
+def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
+    """Groups of columns with correlation 1 or −1 to rounding, by their places.
+
+    Columns of length 1 that are equal up to their signs have projections on any direction that are
+    equal up to their signs. So columns are put in the order of their first projection, compared
+    with their next neighbours there by all projections, and those that agree are compared
+    themselves: time and memory grow with rows times columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import find_copies, moments_of
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))  # simulated
+    >>> X[:, 4] = 1 - 3 * X[:, 1]
+    >>> find_copies(X, moments_of(X))
+    [[1, 4]]
+    """
+    scale = np.maximum(np.abs(moments.low), np.abs(moments.high))
+    length = np.sqrt(moments.squares)
+    # A spread of no more than rounding is none.
+    usable = np.flatnonzero(length > 1e-9 * scale * np.sqrt(X.shape[0]))
+    placed = np.abs(moments.projections[:, usable] / length[usable])
+    order = np.argsort(placed[0], kind="stable")
+    placed, usable = placed[:, order], usable[order]
+    pairs = [
+        (k, k + apart)
+        for apart in range(1, min(N_NEIGHBOURS, len(usable) - 1) + 1)
+        # A projection differs by as much as the columns do, times a normal number.
+        for k in np.flatnonzero(
+            (np.abs(placed[:, apart:] - placed[:, :-apart]) <= 6 * APART).all(axis=0)
+        )
+    ]
+    if not pairs:
+        return []
+    X = sparse.csc_array(X) if sparse.issparse(X) else X
+    compared = np.unique(pairs)
+    varies = np.zeros(len(usable), dtype=bool)
+    varies[compared] = varied_rows(X, usable[compared], moments) >= LEAST_VARIED
+    first = np.arange(len(usable))
+    for j, k in pairs:
+        if first[j] == first[k] or not (varies[j] and varies[k]):
+            continue
+        if are_copies(X, int(usable[j]), int(usable[k])):
+            first[first == first[k]] = first[j]
+    joined, counts = np.unique(first, return_counts=True)
+    return sorted(sorted(usable[first == one].tolist()) for one in joined[counts > 1])
+
+
+def varied_rows(X: Matrix, columns: Ints, moments: Moments) -> Ints:
+    """Rows that differ from the least value, or from the largest if these are fewer."""
+    above, below = np.zeros(len(columns), dtype=np.intp), np.zeros(len(columns), dtype=np.intp)
+    for block in blocks(X[:, columns]):
+        above += (block != moments.low[columns]).sum(axis=0)
+        below += (block != moments.high[columns]).sum(axis=0)
+    return np.minimum(above, below)
+
+
+def are_copies(X: Matrix, i: int, j: int) -> bool:
+    """Whether two columns are equal up to unit and offset, in rows enough to tell."""
+    a, b = column_of(X, i), column_of(X, j)
+    if (np.isnan(a) != np.isnan(b)).any():
+        return False
+    a, b = a[~np.isnan(a)], b[~np.isnan(b)]
+    most = np.unique(a, return_counts=True)[1].max()
+    if len(a) - most < LEAST_VARIED:
+        return False
+    u, v = unit(a), unit(b)
+    return bool(min(np.linalg.norm(u - v), np.linalg.norm(u + v)) <= APART)
+
+
+def unit(values: Floats) -> Floats:
+    """Centred values of length 1."""
+    values = values / np.abs(values).max()
+    centred = values - values.mean()
+    return centred / np.linalg.norm(centred)
+
+
+# Passes over the table
+
+
+def moments_of(X: Matrix) -> Moments:
+    """Extremes, means, spreads and projections of all columns, in two passes over blocks of rows.
+
+    Missing values count as the mean.
+    """
+    n_columns = X.shape[1]
+    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    total, known = np.zeros(n_columns), np.zeros(n_columns)
+    is_whole = True
+    for block in blocks(X):
+        missing = np.isnan(block)
+        some = bool(missing.any())
+        low = np.fmin(low, np.fmin.reduce(block, axis=0))
+        high = np.fmax(high, np.fmax.reduce(block, axis=0))
+        total += np.where(missing, 0, block).sum(axis=0) if some else block.sum(axis=0)
+        known += len(block) - missing.sum(axis=0) if some else len(block)
+        is_whole = is_whole and bool((missing | (block == np.rint(block))).all())
+    mean = total / np.maximum(known, 1)
+    # A fixed seed: the same table gets the same advice.
+    rng = np.random.default_rng(0)
+    squares, projections = np.zeros(n_columns), np.zeros((N_PROJECTIONS, n_columns))
+    for block in blocks(X):
+        centred = block - mean
+        np.nan_to_num(centred, copy=False, nan=0.0)
+        squares += np.einsum("ij,ij->j", centred, centred)
+        projections += rng.standard_normal((len(centred), N_PROJECTIONS)).T @ centred
+    return Moments(low, high, mean, squares, projections, is_whole)
+
+
+def blocks(X: Matrix) -> Iterator[Floats]:
+    """Dense blocks of rows."""
+    step = max(1, PIECE // max(X.shape[1], 1))
+    for start in range(0, X.shape[0], step):
+        block = X[start : start + step]
+        yield block.toarray() if sparse.issparse(block) else np.asarray(block, dtype=np.float64)
+
+
+def column_of(X: Any, j: int) -> Floats:
+    """One column in memory."""
+    column = X[:, [j]]
+    dense = column.toarray() if sparse.issparse(column) else np.asarray(column)
+    return np.asarray(dense, dtype=np.float64).ravel()

@@ -1,0 +1,214 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import datasets
+
+import branchwise.datasets as simulated
+from branchwise.data.advice import (
+    advise_on_prepared,
+    advise_on_size,
+    advise_on_table,
+    find_copies,
+    moments_of,
+)
+
+
+def named(X):
+    return [f"m{j}" for j in range(X.shape[1])]
+
+
+def normal(*shape):
+    """Simulated."""
+    return np.random.default_rng(0).normal(size=shape)
+
+
+# One column carries most
+
+
+def test_a_column_in_another_unit_carries_most_of_the_variance():
+    X = normal(80, 5) * [1, 2, 60, 1, 3]
+    (said,) = advise_on_prepared(X, list("abcde"))
+    assert said.startswith("'c' carries 99 % of the variance of all 5 numeric features")
+    assert "(--standardize)" in said
+
+
+def test_counts_are_better_taken_as_logarithms():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1, size=(60, 30)).astype(float)
+    X[:, 7] = rng.poisson(rng.exponential(500, size=60))
+    (said,) = advise_on_prepared(sparse.csr_array(X), named(X))
+    assert said.startswith("'m7' carries")
+    assert "(--log1p)" in said
+    assert "--standardize" not in said
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        normal(80, 5),
+        normal(80, 2) * [1, 100],  # of two columns one always has more than half
+        normal(80, 1),
+        np.c_[normal(80, 2) * [1, 100], np.ones(80)],  # and a constant is not a third
+        normal(80, 4) * [1.8, 1, 1, 1],  # one unit, like the petals of iris
+        datasets.load_iris().data,
+        datasets.load_digits().data,
+        datasets.load_diabetes().data,
+    ],
+    ids=["like", "two", "one", "constant", "wider", "iris", "digits", "diabetes"],
+)
+def test_columns_of_one_unit_are_no_reason_to_warn(X):
+    assert advise_on_prepared(X, named(X)) == []
+
+
+@given(st.integers(-100, 100), st.integers(0, 4))
+def test_the_part_of_a_column_does_not_depend_on_the_unit_of_all(power, column):
+    X = normal(30, 5)
+    X[:, column] *= 20
+    said = advise_on_prepared(X, named(X))
+    assert said == advise_on_prepared(X * 2.0**power, named(X))
+    assert said[0].startswith(f"'m{column}' carries")
+
+
+# Copies
+
+
+def test_copies_are_named_in_one_message():
+    X = normal(50, 6)
+    X[:, 3] = X[:, 0]
+    X[:, 4] = 1.8 * X[:, 1] + 32
+    X[:, 5] = -X[:, 0]
+    (said,) = advise_on_table(X, ["weight", "celsius", "hb", "again", "fahrenheit", "minus"])
+    assert said.startswith("3 features are copies of others (up to unit and offset)")
+    assert "'again', 'minus' of 'weight', 'fahrenheit' of 'celsius'" in said
+    assert "(--exclude)" in said
+
+
+@settings(max_examples=50)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(12, 60),
+    decimals=st.integers(0, 3),
+    factor=st.sampled_from([-1000.0, -1.0, 0.001, 2.54]),
+    offset=st.sampled_from([0.0, 32.0, -273.15]),
+)
+def test_copies_are_found_as_by_all_correlations(seed, n_rows, decimals, factor, offset):
+    """Rounded and tied data, too, with every pair looked at."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 7)).round(decimals)
+    X[:, 5] = factor * X[:, 2] + offset
+    X[rng.random(n_rows) < 0.1, 6] = np.nan
+    found = {tuple(group) for group in find_copies(X, moments_of(X))}
+    expected = set()
+    for i in range(6):
+        for j in range(i + 1, 6):
+            tied = [n_rows - np.unique(X[:, k], return_counts=True)[1].max() for k in (i, j)]
+            if min(tied) >= 5 and abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) > 1 - 1e-11:
+                expected.add((i, j))
+    assert found == expected
+
+
+def test_copies_with_the_same_gaps_are_copies():
+    X = normal(40, 3)
+    X[3:9, 0] = np.nan
+    X[:, 2] = 2 * X[:, 0]
+    assert find_copies(X, moments_of(X)) == [[0, 2]]
+    X[10, 2] = np.nan
+    assert find_copies(X, moments_of(X)) == []
+
+
+def test_copies_far_from_zero_are_told_from_like_columns():
+    X = normal(200, 3) + 1e6
+    X[:, 2] = X[:, 0] + 1
+    assert find_copies(X, moments_of(X)) == [[0, 2]]
+
+
+def test_rare_values_agree_by_chance():
+    X = np.zeros((100, 30))
+    X[np.arange(30) // 2, np.arange(30)] = 1  # each in one row, of two columns
+    for table in (X, sparse.csr_array(X)):
+        assert find_copies(table, moments_of(table)) == []
+    X[40:50, 3] = X[40:50, 17] = X[1, 17] = 1
+    X[8, 17] = 0
+    for table in (X, sparse.csr_array(X)):
+        assert find_copies(table, moments_of(table)) == [[3, 17]]
+
+
+def test_many_copies_of_one_column():
+    X = np.repeat(normal(30, 2), 40, axis=1)
+    assert find_copies(X, moments_of(X)) == [list(range(40)), list(range(40, 80))]
+
+
+# Outcomes, codes, size
+
+
+def test_outcomes_among_the_features():
+    X = np.c_[normal(40, 2), np.arange(40) % 2, np.arange(40)]
+    (said,) = advise_on_table(X, ["hb", "crp", "death", "days_to_event"])
+    assert said.startswith("'death', 'days_to_event' look like outcomes or times of follow-up")
+    assert "leave them out (--exclude)" in said
+    # A score below zero is neither.
+    assert advise_on_table(normal(40, 2), ["death", "events"]) == []
+
+
+def test_codes_among_the_features():
+    X = np.abs(normal(40, 3))
+    X[:3, 1] = -999
+    (said,) = advise_on_table(X, ["hb", "crp", "ldh"])
+    assert said.startswith("'crp' (-999 in 3) has a value far from all others")
+    assert "empty these cells" in said
+    (same,) = advise_on_table(sparse.csr_array(X), ["hb", "crp", "ldh"])
+    assert same == said
+
+
+def test_far_more_features_than_samples():
+    assert advise_on_size(100, 1000) == []
+    (said,) = advise_on_size(100, 1001)
+    assert said.startswith("There are 1,001 features of 100 samples, 10 to 1")
+    assert "--pca 6" in said
+
+
+# Quiet where nothing is wrong
+
+
+@pytest.mark.parametrize(
+    "make", ["make_tree", "make_forest", "make_ring", "make_cells", "make_helix"]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_simulated_data_give_no_advice(make, seed):
+    X = getattr(simulated, make)(random_state=seed).X
+    X = X if sparse.issparse(X) else np.asarray(X)
+    assert advise_on_table(X, named(X)) == []
+    assert advise_on_prepared(X, named(X)) == []
+    assert advise_on_size(*X.shape) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_simulated_counts_of_cells_logarithms_are_advised_or_nothing(seed):
+    """Of raw counts one gene may have most of the variance; of their logarithms none has."""
+    rng = np.random.default_rng(seed)
+    rate = np.exp(rng.normal(-1, 1.5, size=1000))
+    X = rng.negative_binomial(2, 2 / (2 + rate), size=(200, 1000)).astype(float)
+    for table in (X, sparse.csr_array(X)):
+        assert advise_on_table(table, named(X)) == []
+        assert all("(--log1p)" in said for said in advise_on_prepared(table, named(X)))
+        assert advise_on_prepared(np.log1p(table), named(X)) == []
+
+
+@pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "diabetes"])
+def test_real_measurements_have_neither_codes_nor_copies_nor_outcomes(name):
+    data = getattr(datasets, f"load_{name}")()
+    assert advise_on_table(data.data, [str(each) for each in data.feature_names]) == []
+
+
+@settings(max_examples=100)
+@given(st.data())
+def test_any_table_can_be_advised_on(data):
+    n_rows, n_columns = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 6))
+    cells = st.sampled_from([0.0, 1.0, -1.0, 99.0, -999.0, 1e-300, 1e150, -1e150, np.nan, 0.1])
+    row = st.lists(cells, min_size=n_columns, max_size=n_columns)
+    X = np.array(data.draw(st.lists(row, min_size=n_rows, max_size=n_rows)))
+    for table in (X, sparse.csr_array(X)):
+        said = [*advise_on_table(table, named(X)), *advise_on_prepared(table, named(X))]
+        assert all(isinstance(each, str) for each in said)
