@@ -54,8 +54,15 @@ def test_a_state_holds_json_values_and_plain_arrays(state):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, OPTIONS, {"impute": "drop", "standardize": True}, {"adjust": ("site",)}, {"adjust": []}],
-    ids=["none", "all", "drop", "tuple", "empty"],
+    [
+        {},
+        OPTIONS,
+        OPTIONS | {"impute": "model"},
+        {"impute": "drop", "standardize": True},
+        {"adjust": ("site",)},
+        {"adjust": []},
+    ],
+    ids=["none", "all", "model", "drop", "tuple", "empty"],
 )
 def test_there_and_back(X, options):
     model = Preparation(**options).fit(X, covariates=ABOUT)
@@ -146,6 +153,180 @@ def test_a_damaged_state_is_refused(state, path, value, message):
         inner = inner[key]
     inner[last] = value
     with pytest.raises(ValueError, match=message):
+        Preparation.from_state(state)
+
+
+# Categories, ordered categories, dates and ages
+
+ENCODED = {
+    "categorical": ["sex", "@home"],
+    "ordinal": {"grade": ["low", "mid", "high"]},
+    "dates": ["seen"],
+    "ages": {"age": ("born", "seen")},
+}
+
+
+@pytest.fixture
+def clinic(rng):
+    return pd.DataFrame(
+        {
+            "sex": ["f", "m"] * 6,
+            "crp": rng.gamma(2.0, size=12),
+            "@home": ["a", "b", "c"] * 4,
+            "grade": ["low", "mid", "high", "low"] * 3,
+            "seen": pd.date_range("2024-01-01", periods=12, freq="3D").strftime("%d/%m/%Y"),
+            "born": pd.date_range("1950-01-01", periods=12, freq="300D"),
+        }
+    )
+
+
+def encoded(clinic, **options):
+    options = {**ENCODED, "categorical": ["s?x", "@@home"], "log1p": True, **options}
+    return Preparation(**options).fit(clinic, covariates=ABOUT)
+
+
+MORE = [
+    {},
+    {"standardize": True, "rank_normalize": True, "pca": 2, "impute": "median"},
+    {"adjust": ["s*"], "pca": 2},
+    {"categorical": None, "ages": None},
+]
+
+
+@pytest.mark.parametrize("options", MORE, ids=str)
+def test_what_was_encoded_goes_there_and_back(clinic, options, tmp_path):
+    if options.get("categorical", "") is None:
+        clinic = clinic.drop(columns=["sex", "@home", "born"])
+    model = encoded(clinic, **options)
+    write_state(tmp_path / "state", model.to_state())
+    again = Preparation.from_state(read_state(tmp_path / "state"))
+    np.testing.assert_array_equal(
+        again.transform(clinic, covariates=ABOUT), model.transform(clinic, covariates=ABOUT)
+    )
+    assert list(again.get_feature_names_out()) == list(model.get_feature_names_out())
+    assert again.settings() == model.settings() | {
+        "ages": None if model.ages is None else {"age": ["born", "seen"]}
+    }
+    # Names in the place of patterns, so that a fit again is the same one.
+    refitted = again.fit(clinic, covariates=ABOUT)
+    np.testing.assert_array_equal(
+        refitted.transform(clinic, covariates=ABOUT), model.transform(clinic, covariates=ABOUT)
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("parameters.categorical", ["sex", "@/etc/passwd"], "categorical with the name of a file"),
+        ("parameters.categorical", "sex", "has parameters.categorical other than a list of names"),
+        ("parameters.categorical", ["sex"], "has encode.kinds unlike parameters"),
+        ("parameters.categorical", ["sex", "@@home", "x"], "encodes other columns than its feat"),
+        ("parameters.categorical", None, "has steps with .* but they must be"),
+        ("parameters.ordinal", {"grade": ["low"]}, "has parameters.ordinal other than a list of l"),
+        ("parameters.ordinal", [["grade"]], "has parameters.ordinal other than a list of lists"),
+        ("parameters.ordinal", [["grade", ["low", "mid"]]], "has encode.levels unlike ordinal"),
+        ("parameters.ordinal", [["grade", 3]], "ordinal has 3 for 'grade', but must have a list"),
+        ("parameters.dates", [3], "has parameters.dates other than a list of names"),
+        ("parameters.ages", [["age", "born"]], "has parameters.ages other than a list of lists"),
+        ("parameters.ages", [["age", "born", 3]], "has parameters.ages that are not between two"),
+        ("parameters.ages", [["a", "born", "seen"]], "has encode.ages unlike ages"),
+        ("steps.encode", {}, "has encode with"),
+        ("steps.encode.columns", ["sex"], "has encode.columns other than its features"),
+        ("steps.encode.kinds", ["number"] * 6, "has encode.kinds unlike parameters"),
+        ("steps.encode.levels", [["f", "m"]], "has encode.levels other than a list of 6"),
+        ("steps.encode.levels.0", ["f", "f"], "encode.levels other than different levels of each"),
+        ("steps.encode.levels.0", [], "encode.levels other than different levels of each"),
+        ("steps.encode.levels.0", None, "encode.levels other than different levels of each"),
+        ("steps.encode.levels.1", ["f"], "encode.levels other than different levels of each"),
+        ("steps.encode.shares", np.ones(4), r"encode.shares other than an array .* shape \(5,\)"),
+        ("steps.encode.shares", np.ones(5), "encode.shares that are not shares of the levels"),
+        ("steps.encode.shares", np.array([1.5, -0.5, 0.5, 0.3, 0.2]), "that are not shares"),
+        ("steps.encode.firsts.4", "soon", "has encode.firsts other than a date for each column"),
+        ("steps.encode.firsts.4", None, "has encode.firsts other than a date for each column"),
+        ("steps.encode.firsts.4", "03/04/2024", "has encode.firsts other than a date for each"),
+        ("steps.encode.firsts.1", "2024-01-01", "has encode.firsts other than a date for each"),
+        ("steps.encode.orders.4", "ymd", "has encode.orders other than dmy, mdy or null"),
+        ("steps.encode.orders.0", "dmy", "has encode.orders other than dmy, mdy or null"),
+        ("steps.encode.ages", [["age", "seen", "born"]], "has encode.ages unlike ages"),
+        ("steps.log1p.is_number", None, "has log1p.is_number unlike encode.kinds"),
+        ("steps.log1p.is_number", np.ones(9, bool), "has log1p.is_number unlike encode.kinds"),
+        ("steps.weigh.scale", np.ones(8), r"standardize.scale other than .* shape \(9,\)"),
+        ("features", None, "has encode.columns other than its features"),
+    ],
+    ids=range(35),
+)
+def test_a_damaged_encoding_is_refused(clinic, path, value, message):
+    state = encoded(clinic).to_state()
+    *way, last = path.split(".")
+    inner = state
+    for key in way:
+        inner = inner[key]
+    inner[int(last) if isinstance(inner, list) else last] = value
+    with pytest.raises(ValueError, match=message):
+        Preparation.from_state(state)
+
+
+def test_scores_are_those_of_all_columns_but_indicators(clinic):
+    state = encoded(clinic, rank_normalize=True).to_state()
+    state["steps"]["rank_normalize"]["offsets"][1:3] = 1
+    with pytest.raises(ValueError, match="offsets that do not rise from 0"):
+        Preparation.from_state(state)
+
+
+def test_files_that_do_not_know_of_encoding(X):
+    state = Preparation(log1p=True).fit(X).to_state()
+    for name in ENCODED:
+        del state["parameters"][name]
+    del state["steps"]["log1p"]["is_number"]
+    again = Preparation.from_state(state)
+    np.testing.assert_array_equal(again.transform(X), np.log1p(X))
+    assert again.categorical is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("axes", np.ones(3), "impute.axes other than a table of numbers"),
+        ("axes", np.ones((2, 4)), r"impute.axes other than .* shape \(2, 3\)"),
+        ("axes", np.ones((0, 3)), "impute.axes other than a table of numbers"),
+        ("axes", [[1.0, 2.0, 3.0]], "impute.axes other than a table of numbers"),
+        ("axes", np.full((2, 3), np.nan), "impute.axes that are not finite"),
+        ("mean", np.ones(2), r"impute.mean other than .* shape \(3,\)"),
+        ("places", np.ones((4, 3)), r"impute.places other than .* shape \(4, 2\)"),
+        ("places", np.ones((0, 2)), "impute.places other than a table of numbers"),
+        ("weights", np.ones(2), "impute.weights that are not shares of one"),
+        ("weights", np.array([-0.5, 1.5]), "impute.weights that are not shares of one"),
+        ("weights", np.ones(5), "impute.weights other than"),
+        ("spread", np.ones((2, 3)), "impute.spread other than"),
+        ("spread", np.array([[1.0, 0.5], [0.0, 1.0]]), "spread that is not the covariance of"),
+        ("spread", np.array([[1.0, 2.0], [2.0, 1.0]]), "spread that is not the covariance of"),
+        ("noise", np.array([1.0, 0.0, 1.0]), "impute.noise that is not above 0"),
+        ("noise", np.array(["1", "2", "3"]), "impute.noise other than"),
+        ("more", 1, "has impute with"),
+    ],
+    ids=range(17),
+)
+def test_a_damaged_tree_is_refused(X, name, value, message):
+    state = Preparation(impute="model").fit(X).to_state()
+    one = np.eye(2, 3)
+    state["steps"]["impute"] = {
+        "axes": one,
+        "mean": np.zeros(3),
+        "places": np.ones((2, 2)),
+        "noise": np.ones(3),
+        "weights": np.ones(2) / 2,
+        "spread": np.zeros((2, 2)),
+    }
+    Preparation.from_state(copy.deepcopy(state))
+    state["steps"]["impute"][name] = value
+    with pytest.raises(ValueError, match=message):
+        Preparation.from_state(state)
+
+
+def test_medians_and_a_tree_are_not_taken_for_each_other(X):
+    state = Preparation(impute="model").fit(X).to_state()
+    state["parameters"]["impute"] = "median"
+    with pytest.raises(ValueError, match="has impute with"):
         Preparation.from_state(state)
 
 

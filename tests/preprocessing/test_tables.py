@@ -254,7 +254,7 @@ def test_sparse_data_that_would_not_fit_as_dense_are_refused(options, monkeypatc
         (
             {"age": [1] * 20, "gender": ["f"] * 20},
             ValueError,
-            "adjust names 'sex', but covariates have 0 such columns; their columns are 'age', 'ge",
+            "the table of covariates has no column 'sex'; it has 'age', 'gender'",
         ),
         (
             {"age": [1] * 19, "sex": ["f"] * 20},

@@ -17,7 +17,7 @@ HUGE = 1e154
 MAX_COLUMNS = 2**27
 
 # Graphs and sparse matrices, and what a fit to a Dask array does not bring back from the workers.
-MAY_BE_EMPTY = ("n_edges", "n_stored", "n_known", "n_placed", "n_projected")
+MAY_BE_EMPTY = ("n_edges", "n_stored", "n_known", "n_placed", "n_projected", "n_scored")
 
 
 class Fields:

@@ -6,22 +6,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._typing import Ints
+from ..data.dates import ORDERS
+from ..data.instants import instant
+from ..data.selection import literal
 from ..preprocessing.covariates import Residuals
-from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales
+from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan
+from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales, TreeMeans
 
 if TYPE_CHECKING:
     from ..preprocessing.core import Preparation
 
 VERSION = 1
 STATE = ("kind", "version", "parameters", "n_features", "features", "steps")
-PARAMETERS = ("log1p", "impute", "rank_normalize", "adjust", "standardize", "pca", "random_state")
+ENCODED = ("categorical", "ordinal", "dates", "ages")
+PARAMETERS = (
+    *ENCODED,
+    *("log1p", "impute", "rank_normalize", "adjust", "standardize", "pca", "random_state"),
+)
 STEPS: dict[str, Any] = {
+    "encode": Encoding,
     "impute": Medians,
     "log1p": Logarithms,
     "rank_normalize": NormalScores,
     "adjust": Residuals,
     "standardize": Scales,
+    "weigh": Scales,
     "pca": Axes,
+}
+# Fields of which older files do not know.
+NEW: dict[str, dict[str, Any]] = {
+    "standardize": {"is_centred": None},
+    "log1p": {"is_number": None},
 }
 
 
@@ -29,10 +44,13 @@ def to_state(preparation: "Preparation") -> dict[str, Any]:
     """See `Preparation.to_state`."""
     names = getattr(preparation, "feature_names_in_", None)
     adjust, pca, seed = preparation.adjust, preparation.pca, preparation.random_state
+    if "adjust" in preparation.steps_:
+        adjust = [literal(name) for name in preparation.steps_["adjust"].names]
     return {
         "kind": "preparation",
         "version": VERSION,
         "parameters": {
+            **encoded_parameters(preparation.steps_.get("encode")),
             "log1p": bool(preparation.log1p),
             "impute": preparation.impute,
             "rank_normalize": bool(preparation.rank_normalize),
@@ -48,6 +66,52 @@ def to_state(preparation: "Preparation") -> dict[str, Any]:
     }
 
 
+def meant(parameter: str) -> str:
+    """The name that such a parameter is."""
+    return parameter[1:] if parameter.startswith("@@") else parameter
+
+
+def encoded_parameters(step: Encoding | None) -> dict[str, Any]:
+    """What was encoded, by the names that patterns and files stood for in the fit.
+
+    In lists: the names of a table may be any text, those in a file may not.
+    """
+    if step is None:
+        return dict.fromkeys(ENCODED)
+    plan = step.plan
+    return {
+        "categorical": [literal(name) for name in plan.categorical],
+        "ordinal": [[literal(name), levels] for name, levels in plan.ordinal.items()],
+        "dates": [literal(name) for name in plan.dates],
+        "ages": [list(age) for age in step.ages],
+    }
+
+
+def read_encoded(given: dict[str, Any]) -> dict[str, Any]:
+    """The same as parameters of a preparation."""
+    found = {name: given[name] for name in ENCODED}
+    for name in ("categorical", "dates"):
+        complaint = f"has parameters.{name} other than a list of names"
+        _need(found[name] is None or _is_texts(found[name]), complaint)
+    for name, width in (("ordinal", 2), ("ages", 3)):
+        rows = found[name]
+        fits = rows is None or (
+            isinstance(rows, list)
+            and all(isinstance(row, list) and len(row) == width for row in rows)
+            and all(isinstance(row[0], str) for row in rows)
+            and len({row[0] for row in rows}) == len(rows)
+        )
+        _need(fits, f"has parameters.{name} other than a list of lists, a name first in each")
+    for name in ENCODED[:3]:
+        single = [row if isinstance(row, str) else row[0] for row in found[name] or ()]
+        is_file = any(text.startswith("@") and not text.startswith("@@") for text in single)
+        _need(not is_file, f"has parameters.{name} with the name of a file")
+    ordinal, ages = found["ordinal"], found["ages"]
+    found["ordinal"] = None if ordinal is None else dict(ordinal)
+    found["ages"] = None if ages is None else {name: list(ends) for name, *ends in ages}
+    return {name: value or None for name, value in found.items()}
+
+
 def read_parameters(state: Any) -> dict[str, Any]:
     """The parameters in a state, if it is one of ours; their values are not checked here."""
     kind, version, parameters, *_ = _fields(state, STATE, "keys")
@@ -56,12 +120,16 @@ def read_parameters(state: Any) -> dict[str, Any]:
         _is_whole(version) and version == VERSION,
         f"has version {version!r}, but this release reads version {VERSION}",
     )
-    return dict(zip(PARAMETERS, _fields(parameters, PARAMETERS, "parameters"), strict=True))
+    if isinstance(parameters, dict):
+        parameters = {**dict.fromkeys(ENCODED), **parameters}  # unknown to older files
+    found = dict(zip(PARAMETERS, _fields(parameters, PARAMETERS, "parameters"), strict=True))
+    return found | read_encoded(found)
 
 
 def read_learned(state: dict[str, Any]) -> tuple[int, list[str] | None, dict[str, Any]]:
     """Number and names of features, and steps, if they agree with the parameters and each other."""
-    parameters, n_features, names, steps = (state[key] for key in STATE[2:])
+    _, n_features, names, steps = (state[key] for key in STATE[2:])
+    parameters = read_parameters(state)
     _need(
         _is_whole(n_features) and n_features > 0,
         f"has n_features={n_features!r}, which must be a positive integer",
@@ -70,38 +138,136 @@ def read_learned(state: dict[str, Any]) -> tuple[int, list[str] | None, dict[str
         names is None or (_is_texts(names) and len(names) == n_features),
         f"has features other than a list of {n_features} names",
     )
-    wanted = [name for name in STEPS if parameters[name] and parameters[name] != "drop"]
+    wanted = [name for name in STEPS if parameters.get(name) and parameters[name] != "drop"]
+    if any(parameters[name] for name in ENCODED):
+        wanted.insert(0, "encode")
+        if parameters["categorical"] and not parameters["standardize"]:
+            wanted.insert(len(wanted) - bool(parameters["pca"]), "weigh")
+    if parameters["impute"] == "model":
+        wanted.remove("impute")
+        wanted.insert(len(wanted) - bool(parameters["pca"]), "impute")
     learned: dict[str, Any] = {}
+    n_columns = int(n_features)
     for name, given in zip(wanted, _fields(steps, wanted, "steps"), strict=True):
-        if name == "standardize" and isinstance(given, dict):
-            given = {"is_centred": None, **given}  # unknown to older files
-        learned[name] = STEPS[name](*_fields(given, STEPS[name]._fields, name))
-        CHECKS[name](learned[name], n_features, parameters)
+        if name in NEW and isinstance(given, dict):
+            given = {**NEW[name], **given}
+        kind = TreeMeans if name == "impute" and parameters["impute"] == "model" else STEPS[name]
+        learned[name] = kind(*_fields(given, kind._fields, name))
+        if name == "encode":
+            _check_encoding(learned[name], names, parameters)
+            n_columns = len(learned[name].names)
+        else:
+            CHECKS[name](learned[name], n_columns, parameters, learned.get("encode"))
     return int(n_features), names, learned
 
 
-def _check_medians(step: Medians, n_features: int, parameters: dict[str, Any]) -> None:
+def _check_encoding(step: Encoding, names: list[str] | None, parameters: dict[str, Any]) -> None:
+    columns, kinds = step.columns, step.kinds
+    _need(names is not None and columns == names, "has encode.columns other than its features")
+    ages = [] if parameters["ages"] is None else [[n, *e] for n, e in parameters["ages"].items()]
+    of_ages = all(_is_texts(age) and {*age[1:]} <= {*columns} for age in ages)
+    _need(of_ages, "has parameters.ages that are not between two of its columns")
+    plan = Plan(
+        [meant(name) for name in parameters["categorical"] or ()],
+        {meant(name): levels for name, levels in (parameters["ordinal"] or {}).items()},
+        [meant(name) for name in parameters["dates"] or ()],
+        {name: ends for name, *ends in ages},
+    )
+    _need({*plan.columns} <= {*columns}, "encodes other columns than its features")
+    _need(kinds == [plan.kind_of(name) for name in columns], "has encode.kinds unlike parameters")
+    _need(step.ages == ages, "has encode.ages unlike ages")
+    for field in ("levels", "firsts", "orders"):
+        values = getattr(step, field)
+        fits = isinstance(values, list) and len(values) == len(columns)
+        _need(fits, f"has encode.{field} other than a list of {len(columns)}")
+    sizes = []
+    for name, kind, of in zip(columns, kinds, step.levels, strict=True):
+        has_levels = kind in (CATEGORY, ORDINAL)
+        fits = _is_texts(of) if has_levels else of is None
+        given = list(of or ())
+        fits = fits and len(given) == len(set(given)) and bool(given) == has_levels
+        _need(fits, "has encode.levels other than different levels of each category")
+        _need(kind != ORDINAL or of == plan.ordinal[name], "has encode.levels unlike ordinal")
+        sizes += [len(given)] if kind == CATEGORY else []
+    _numbers(step.shares, (sum(sizes),), "encode.shares")
+    ends = np.cumsum(sizes)
+    sums = [float(part.sum()) for part in np.split(step.shares, ends[:-1])] if sizes else []
+    fits = bool((step.shares > 0).all()) and np.allclose(sums, 1.0, rtol=0, atol=1e-6)
+    _need(fits, "has encode.shares that are not shares of the levels of each category")
+    for kind, first, order in zip(kinds, step.firsts, step.orders, strict=True):
+        is_date = kind in (DATE, END)
+        value = instant(first) if is_date and isinstance(first, str) else None
+        fits = (value is not None and value == value) if is_date else first is None
+        _need(fits, "has encode.firsts other than a date for each column of dates")
+        fits = order is None or (is_date and order in ORDERS)
+        _need(fits, "has encode.orders other than dmy, mdy or null")
+    found = step.names
+    _need(0 < len(found) == len(set(found)), "encodes to columns of the same name, or none")
+
+
+def _check_impute(
+    step: Medians | TreeMeans, n_features: int, parameters: dict[str, Any], encoding: Any
+) -> None:
+    if isinstance(step, TreeMeans):
+        _check_tree_means(step, n_features)
+        return
     _numbers(step.medians, (n_features,), "impute.medians")
 
 
-def _check_logarithms(step: Logarithms, n_features: int, parameters: dict[str, Any]) -> None:
-    pass  # nothing is learned
+def _check_tree_means(step: TreeMeans, n_features: int) -> None:
+    for name in ("axes", "places"):
+        values = getattr(step, name)
+        fits = _is_array(values, "f", np.shape(values)) and values.ndim == 2 and values.size > 0
+        _need(fits, f"has impute.{name} other than a table of numbers")
+    d, n_places = len(step.axes), len(step.places)
+    _numbers(step.axes, (d, n_features), "impute.axes")
+    _numbers(step.mean, (n_features,), "impute.mean")
+    _numbers(step.places, (n_places, d), "impute.places")
+    _numbers(step.weights, (n_places,), "impute.weights")
+    _numbers(step.spread, (d, d), "impute.spread")
+    _numbers(step.noise, (n_features,), "impute.noise")
+    is_share = bool((step.weights >= 0).all()) and abs(float(step.weights.sum()) - 1) <= 1e-6
+    _need(is_share, "has impute.weights that are not shares of one")
+    size = float(np.abs(step.spread).max())
+    fits = np.abs(step.spread - step.spread.T).max() <= 1e-9 * size
+    fits = fits and np.linalg.eigvalsh(step.spread / (size or 1.0)).min() >= -1e-9
+    _need(fits, "has an impute.spread that is not the covariance of anything")
+    _need((step.noise > 0).all(), "has an impute.noise that is not above 0")
 
 
-def _check_scores(step: NormalScores, n_features: int, parameters: dict[str, Any]) -> None:
+def _check_logarithms(
+    step: Logarithms, n_features: int, parameters: dict[str, Any], encoding: Any
+) -> None:
+    wanted = None if encoding is None else encoding.is_number
+    fits = step.is_number is wanted or (
+        wanted is not None
+        and _is_array(step.is_number, "b", (n_features,))
+        and (step.is_number == wanted).all()
+    )
+    _need(fits, "has log1p.is_number unlike encode.kinds")
+
+
+def _check_scores(
+    step: NormalScores, n_features: int, parameters: dict[str, Any], encoding: Any
+) -> None:
     offsets = _whole_numbers(step.offsets, (n_features + 1,), "rank_normalize.offsets")
-    starts_at_zero = offsets[0] == 0 and (offsets[1:] > offsets[:-1]).all()
-    _need(starts_at_zero, "has rank_normalize.offsets that do not rise from 0")
+    is_spared = np.zeros(n_features, bool) if encoding is None else encoding.is_indicator
+    rises = np.where(is_spared, offsets[1:] == offsets[:-1], offsets[1:] > offsets[:-1])
+    _need(offsets[0] == 0 and rises.all(), "has rank_normalize.offsets that do not rise from 0")
     for name, values in (("values", step.values), ("scores", step.scores)):
         _numbers(values, (int(offsets[-1]),), f"rank_normalize.{name}")
         rises = values[1:] > values[:-1]
-        rises[offsets[1:-1] - 1] = True  # from one feature to the next
+        inner = offsets[(offsets > 0) & (offsets < offsets[-1])]
+        rises[inner - 1] = True  # from one feature to the next
         _need(rises.all(), f"has rank_normalize.{name} that do not rise")
 
 
-def _check_residuals(step: Residuals, n_features: int, parameters: dict[str, Any]) -> None:
+def _check_residuals(
+    step: Residuals, n_features: int, parameters: dict[str, Any], encoding: Any
+) -> None:
     names, levels = step.names, step.levels
-    _need(_is_texts(names) and names == parameters["adjust"], "has adjust.names unlike adjust")
+    wanted = [meant(name) for name in parameters["adjust"]]
+    _need(_is_texts(names) and names == wanted, "has adjust.names unlike adjust")
     _need(
         isinstance(levels, list)
         and len(levels) == len(names)
@@ -118,7 +284,7 @@ def _check_residuals(step: Residuals, n_features: int, parameters: dict[str, Any
     )
 
 
-def _check_scales(step: Scales, n_features: int, parameters: dict[str, Any]) -> None:
+def _check_scales(step: Scales, n_features: int, parameters: dict[str, Any], encoding: Any) -> None:
     _numbers(step.mean, (n_features,), "standardize.mean")
     _numbers(step.scale, (n_features,), "standardize.scale")
     _need((step.scale >= 0).all(), "has a negative standardize.scale")
@@ -128,7 +294,7 @@ def _check_scales(step: Scales, n_features: int, parameters: dict[str, Any]) -> 
     )
 
 
-def _check_axes(step: Axes, n_features: int, parameters: dict[str, Any]) -> None:
+def _check_axes(step: Axes, n_features: int, parameters: dict[str, Any], encoding: Any) -> None:
     n_components = parameters["pca"]
     _need(_is_whole(n_components), f"has pca={n_components!r}, which must be an integer")
     _numbers(step.mean, (n_features,), "pca.mean")
@@ -137,11 +303,12 @@ def _check_axes(step: Axes, n_features: int, parameters: dict[str, Any]) -> None
 
 
 CHECKS: dict[str, Any] = {
-    "impute": _check_medians,
+    "impute": _check_impute,
     "log1p": _check_logarithms,
     "rank_normalize": _check_scores,
     "adjust": _check_residuals,
     "standardize": _check_scales,
+    "weigh": _check_scales,
     "pca": _check_axes,
 }
 

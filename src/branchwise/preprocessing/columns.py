@@ -1,5 +1,6 @@
 """Tables as users have them: columns by name, missing values by column."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,11 @@ from scipy import sparse
 
 from .._messages import listed
 from .._typing import Bools, Ints, Matrix
-from ..data.categories import column_names, is_missing
+from ..data.categories import are_numbers, column_names, column_values, is_blank, is_missing
 from ..data.checks import check_numbers, remedies
 
+# Types of columns that hold numbers, of pandas and of polars.
+NUMBERS = re.compile("u?int|float|double", re.IGNORECASE)
 # So many columns are named in a message.
 N_NAMED = 5
 
@@ -88,6 +91,17 @@ def check_none_missing(X: Matrix, names: Any, remedy: str) -> None:
     )
 
 
+def check_some_known(X: Matrix, names: Any, option: str) -> None:
+    """Every column has at least one known value."""
+    empty = np.flatnonzero(missing_counts(X) == X.shape[0])
+    if len(empty):
+        listing = listed((column_label(names, j) for j in empty), N_NAMED)
+        raise ValueError(
+            f"{option} needs a known value in every column, but X has none in {len(empty)} "
+            f"({listing}); leave such columns out."
+        )
+
+
 def column_label(names: Any, j: Any) -> str:
     """What to call a column in a message.
 
@@ -106,6 +120,7 @@ def complete_rows(X: Any, covariates: Any = None) -> Bools:
     Parameters
     ----------
     X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+        Columns of a DataFrame may hold text, truth values and dates; blank text is missing.
     covariates : DataFrame, dict of columns, or None, default=None
         Pass only the columns that are to be adjusted for: ``covariates[["age", "sex"]]``.
 
@@ -121,13 +136,14 @@ def complete_rows(X: Any, covariates: Any = None) -> Bools:
     >>> complete_rows(X, {"sex": ["f", "m", None]})
     array([ True, False, False])
     """
-    with remedies():
-        X = check_numbers(X)
-    complete = np.ones(X.shape[0], dtype=bool)
-    if sparse.issparse(X):
-        complete[np.repeat(np.arange(len(complete)), np.diff(X.indptr))[np.isnan(X.data)]] = False
-    else:
-        complete = ~np.isnan(X).any(axis=1)
+    others = other_columns(X)
+    complete = np.logical_and.reduce([~is_blank(X[name]) for name in others]) if others else None
+    if others:
+        X = X[[name for name in X.columns if name not in set(others)]]
+    if complete is None or X.shape[1]:
+        with remedies():
+            known = all_known(check_numbers(X))
+        complete = known if complete is None else complete & known
     for name in [] if covariates is None else column_names(covariates):
         missing = is_missing(covariates[name])
         if len(missing) != len(complete):
@@ -135,5 +151,25 @@ def complete_rows(X: Any, covariates: Any = None) -> Bools:
                 f"covariate {name!r} has {len(missing)} values, but X has {len(complete)} rows; "
                 "pass one value for each row."
             )
-        complete &= ~missing
+        complete = complete & ~missing
+    return np.asarray(complete)
+
+
+def all_known(X: Matrix) -> Bools:
+    """Which rows of a matrix have no gap."""
+    if not sparse.issparse(X):
+        return np.asarray(~np.isnan(X).any(axis=1))
+    complete = np.ones(X.shape[0], dtype=bool)
+    complete[np.repeat(np.arange(len(complete)), np.diff(X.indptr))[np.isnan(X.data)]] = False
     return complete
+
+
+def other_columns(X: Any) -> list[Any]:
+    """The columns of a DataFrame of pandas or polars that are not numbers."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes") or hasattr(X, "sparse"):
+        return []
+    found = []
+    for name, kind in zip(X.columns, X.dtypes, strict=True):
+        if not NUMBERS.match(str(kind)) and not are_numbers(column_values(X[name])):
+            found.append(name)
+    return found

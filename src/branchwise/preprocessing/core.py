@@ -1,5 +1,8 @@
 """The transformer: parameters, the order of the steps, and how they meet a table."""
 
+import warnings
+from collections.abc import Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -11,14 +14,24 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._memory import check_memory
+from .._messages import listed
 from .._typing import Floats, Matrix
+from ..data.categories import column_names
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
-from ..data.dask import is_dask
+from ..data.dask import check_not_dask, is_dask
+from ..data.selection import expand, select
 from ..estimators.base import all_or_nothing
 from ..estimators.chunks import dask_as_it_is
-from .columns import canonical, check_none_missing, columns_by_name
-from .covariates import Residuals, check_covariates
+from .columns import canonical, check_none_missing, check_some_known, columns_by_name
+from .covariates import Residuals, check_covariates, check_given
 from .dask import as_whole_rows, check_can_learn, check_can_repeat, learn_from_chunks, repeat_lazily
+from .encoding import (
+    Encoding,
+    Plan,
+    check_encoding_parameters,
+    make_plan,
+    named_columns_of,
+)
 from .steps import (
     BLOCK,
     Axes,
@@ -26,8 +39,12 @@ from .steps import (
     Medians,
     NormalScores,
     Scales,
+    TreeMeans,
+    before_steps,
     dense_steps,
+    fills_late,
     in_double,
+    largest_known,
     repeat_steps,
 )
 
@@ -39,56 +56,127 @@ DROP = (
 
 
 def learn_steps(
-    preparation: "Preparation", table: Matrix, covariates: Any, index: Any
+    preparation: "Preparation",
+    table: Matrix,
+    covariates: Any,
+    index: Any,
+    encoding: Encoding | None = None,
 ) -> dict[str, Any]:
-    """What `Preparation.steps_` holds: each step from what those before it make of the table."""
+    """What `Preparation.steps_` holds: each step from what those before it make of the table.
+
+    With impute="model" gaps go through all steps up to those of the axes, NaN as they are.
+    """
     names, steps = preparation._names, dict[str, Any]()
     precision = float(np.finfo(table.dtype).eps)
+    carries_gaps = preparation.impute == "model"
+    is_number = is_indicator = None
+    if encoding is not None:
+        steps["encode"] = encoding
+        names, is_number, is_indicator = encoding.names, encoding.is_number, encoding.is_indicator
     if preparation.impute == "median":
-        steps["impute"] = Medians.fit(table, names)
+        steps["impute"] = Medians.fit(table, names, is_indicator)
+    elif carries_gaps:
+        check_some_known(table, names, "impute='model'")
     if preparation.log1p:
-        steps["log1p"] = Logarithms()
-    table = in_double(known_values(table, steps, preparation.impute, names))
+        steps["log1p"] = Logarithms(is_number)
+    table = in_double(known_values(table, steps, preparation.impute, names, carries_gaps))
     if preparation.log1p:
         table = steps["log1p"].apply(table)
     if preparation.rank_normalize:
         table = as_dense(table, "rank_normalize")
-        steps["rank_normalize"] = NormalScores.fit(table)
+        steps["rank_normalize"] = NormalScores.fit(table, is_indicator)
         table = steps["rank_normalize"].apply(table)
     if preparation.adjust:
-        adjusted = list(preparation.adjust)
+        check_given(covariates, preparation.adjust)
+        known = [str(name) for name in column_names(covariates)]
+        adjusted = adjusted_names(preparation.adjust, known, "the table of covariates")
         check_covariates(covariates, adjusted, table.shape[0], index)
         table = as_dense(table, "adjust")
         steps["adjust"] = Residuals.fit(table, covariates, adjusted, precision)
         table = steps["adjust"].apply(table, steps["adjust"].design(covariates))
     if preparation.standardize:
-        steps["standardize"] = Scales.fit(table)
+        steps["standardize"] = Scales.fit(table, is_indicator)
         table = steps["standardize"].apply(table)
+    elif is_indicator is not None and is_indicator.any():
+        steps["weigh"] = Scales.weights(table, is_indicator)
+        table = steps["weigh"].apply(table)
+    if carries_gaps:
+        # It hands its table to the analysis, which learns a tree from it.
+        from ..placing.filling import learn_filling
+
+        steps["impute"] = TreeMeans(*learn_filling(table))
+        table = steps["impute"].apply(table)
     if preparation.pca is not None:
         steps["pca"] = Axes.fit(table, int(preparation.pca))
     return steps
 
 
-def known_values(X: Matrix, steps: dict[str, Any], impute: str | None, names: Any) -> Matrix:
+def adjusted_names(patterns: Any, known: Sequence[str], source: str) -> list[str]:
+    """The covariates that names and patterns mean; names alone keep their order.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.core import adjusted_names
+    >>> adjusted_names(["sex", "age"], ["age", "sex"], "X"), adjusted_names(["s*"], ["sex"], "X")
+    (['sex', 'age'], ['sex'])
+    """
+    names = list(dict.fromkeys(expand(list(patterns))))
+    return names if set(names) <= set(known) else select(names, known, "adjust", source)
+
+
+def known_values(
+    X: Matrix, steps: dict[str, Any], impute: str | None, names: Any, carries_gaps: bool = False
+) -> Matrix:
     """X with its gaps filled, in its own precision; every step can work with these numbers."""
-    if "impute" not in steps:
+    if "impute" not in steps and not carries_gaps:
         is_dropped = impute == "drop"
         remedy = (
             f"with impute='drop', {DROP} before"
             if is_dropped
             else f"{DROP}, or set impute='median'"
         )
-        check_none_missing(X, names, remedy)
-    X = filled(X, steps)
-    check_not_huge(X, check_finite(X, "X"), "X")
+        check_no_gaps(X, steps, names, remedy)
+    X = X if carries_gaps else filled(X, steps)
+    check_not_huge(X, largest_known(X, "X") if carries_gaps else check_finite(X, "X"), "X")
     if "log1p" in steps:
         steps["log1p"].check(X, names)
     return X
 
 
+def check_no_gaps(X: Matrix, steps: dict[str, Any], names: Any, remedy: str) -> None:
+    """Missing values are told by column of the table, not by what it was encoded to."""
+    if "encode" in steps:
+        sources, parts = steps["encode"].sources, steps["encode"].parts
+        X, names = X[:, parts], [sources[j] for j in parts]
+    check_none_missing(X, names, remedy)
+
+
 def filled(X: Matrix, steps: dict[str, Any]) -> Matrix:
     """X with its gaps filled, if that is one of the steps."""
-    return steps["impute"].apply(X) if "impute" in steps else X
+    is_early = "impute" in steps and not fills_late(steps)
+    return steps["impute"].apply(X) if is_early else X
+
+
+def check_dense(X: Matrix) -> None:
+    """A tree fills gaps of dense tables: in sparse ones hardly a zero is a measurement."""
+    if sparse.issparse(X):
+        raise ValueError(
+            "impute='model' is for dense tables, but X is a sparse matrix; pass X.toarray() if its "
+            "zeros are measurements, or set impute='median'."
+        )
+
+
+def warn_of_empty_rows(X: Floats, index: Any) -> None:
+    """Of rows without any known value a tree says only where most samples are."""
+    rows = np.flatnonzero(np.isnan(X).all(axis=1))
+    if len(rows):
+        names = [repr(index[i]) if index is not None else str(i) for i in rows]
+        warnings.warn(
+            f"X has no known value in {'row' if len(rows) == 1 else 'rows'} {listed(names, 5)}, so "
+            "that they are filled with the mean of the tree, which says nothing about them; leave "
+            "such rows out.",
+            stacklevel=4,
+        )
 
 
 def as_dense(X: Matrix, step: str) -> Floats:
@@ -114,13 +202,14 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     The steps that are asked for are done in this order, each learned from what the one before it
     made of the training data:
 
-    1. impute: missing values become medians;
-    2. log1p: x becomes log(1 + x);
-    3. rank_normalize: each feature becomes the normal scores of its ranks;
-    4. adjust: each feature becomes its residual of a linear regression on covariates, plus its
+    1. encode: categories, dates and ages become numbers, if any are named;
+    2. impute: missing values become medians (with "model" this comes after 6);
+    3. log1p: x becomes log(1 + x);
+    4. rank_normalize: each feature becomes the normal scores of its ranks;
+    5. adjust: each feature becomes its residual of a linear regression on covariates, plus its
        mean, so that units stay;
-    5. standardize: each feature gets mean 0 and standard deviation 1;
-    6. pca: the features become coordinates along their principal axes.
+    6. standardize: each feature gets mean 0 and standard deviation 1;
+    7. pca: the features become coordinates along their principal axes.
 
     `transform` repeats them with the numbers learned in `fit`: what becomes of a row does not
     depend on the others, and the training data become what `fit_transform` made of them. The
@@ -132,29 +221,70 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     pca: `fit` passes over the chunks, `transform` gives a lazy Dask array in chunks of the same
     rows. Nothing of the size of the data is kept in between; if reading them takes long and the
     workers have room for them, ``X = X.persist()`` before. What was fitted in memory, to a sample
-    for instance, transforms Dask arrays, and the other way round.
+    for instance, transforms Dask arrays, and the other way round. Encoding is for tables in memory
+    only.
+
+    **Categories weigh as much as numbers**, as in factor analysis of mixed data. A category of K
+    levels becomes K columns, named ``sex=f``, ``sex=m``: indicator k, less its mean p_k (the share
+    of level k among the known values of the training data), divided by √p_k. Its variance is K − 1
+    in all and at most 1 in every direction, where a standardised number has 1; a category of two
+    levels keeps samples as far apart as the same column would, written as 0 and 1 and
+    standardised. ``standardize`` does not scale indicators again. Without it they are multiplied
+    by the root mean square of the standard deviations of all other columns (as log1p,
+    rank_normalize and adjust leave them), so that a category weighs as much as the average number
+    in whatever unit. ``log1p`` leaves all encoded columns alone, ``rank_normalize`` the
+    indicators; ``adjust`` takes from them what the covariates explain, and they keep the rest of
+    their weight; ``pca`` treats all columns alike.
 
     Parameters
     ----------
+    categorical : list of str or None, default=None
+        Columns of a DataFrame that are categories: text, truth values, numbers that are names of
+        groups. Names or patterns (``"*_status"``; ``"@file"`` for those in a file, one a line). The
+        levels are those that occur in training, in the order of a pandas categorical or as people
+        would sort them; whole numbers are the same level as 1 and as 1.0; blank text is missing. A
+        level that was not there is an error in `transform`. More than 50 levels, and a single one,
+        which becomes a column of 0, are told by a warning; a level for every other row, as names
+        have, is an error, and so are dates.
+    ordinal : dict or None, default=None
+        Columns of ordered categories with all their levels in order,
+        ``{"grade": ["low", "mid", "high"]}``, which become 0, 1, 2, … under the same name. Any
+        other level is an error.
+    dates : list of str or None, default=None
+        Columns of dates, as such or as text (2024-03-31, 31.03.2024, 31 Mar 2024, 31/03/2024 if
+        the column tells which is the day; with a time or without), which become days since the
+        first one in training, under the same name: negative before it. Dates with a time zone are
+        taken in UTC.
+    ages : dict or None, default=None
+        New columns of years (of 365.25 days) between two columns of dates,
+        ``{"age": ("born", "seen")}``. These columns themselves are left out, but for those in
+        ``dates``.
     log1p : bool, default=False
         Take log(1 + x), which needs values above −1: for counts, for instance.
-    impute : {"median", "drop"} or None, default=None
+    impute : {"median", "model", "drop"} or None, default=None
         Missing values: "median" replaces them by the medians of the training data (with the zeros
-        of a sparse matrix); with None they are an error that counts them by column. "drop" says
+        of a sparse matrix). "model" learns a tree from the known values and replaces what is
+        missing of a row by what the tree makes likely, given what is known of the row: after the
+        other steps and before pca, in dense tables in memory, from at most 2,000 rows
+        (`branchwise.placing.filling` has the steps). A row without any known value gets the mean
+        of the tree, and a warning; of two missing indicators of a category each gets its
+        conditional mean. With None they are an error that counts them by column. "drop" says
         that whoever calls drops rows that lack a value, in the covariates, too
         (`branchwise.preprocessing.complete_rows` marks the others); such a value is then an error
-        here.
+        here. A missing category becomes neither of its levels but their mean, 0 in all of its
+        columns: that is neutral, while the most common level would be a guess that counts as
+        known. With "median" ordered categories, dates and ages get medians, as numbers do.
     rank_normalize : bool, default=False
         Give rank r among N the standard normal quantile of (r − 3/8)/(N + 1/4) (Blom), equal
         values their mean rank. New values are interpolated; beyond the training data they get the
         extreme scores. Of a feature with more than 1,000 distinct values at most 1,000 are kept,
         and the scores of the others are reproduced to within 0.02.
     adjust : list of str or None, default=None
-        Names of covariates. Numbers are taken as they are; truth values, categories and text as
-        indicators of every level but a reference: the first category that occurs of a pandas
-        categorical, the first in alphabetical order otherwise (False before True). Covariates that
-        depend on one another are no obstacle. Text of which most is numbers is an error. A feature
-        that they determine becomes constant.
+        Names of covariates, or patterns as in ``categorical``. Numbers are taken as they are; truth
+        values, categories and text as indicators of every level but a reference: the first category
+        that occurs of a pandas categorical, the first in alphabetical order otherwise (False before
+        True). Covariates that depend on one another are no obstacle. Text of which most is numbers
+        is an error. A feature that they determine becomes constant.
     standardize : bool, default=False
         Subtract the mean and divide by the standard deviation (of N, not N − 1). A feature that
         was constant in training becomes 0, in every later table as well. Sparse data are not
@@ -178,12 +308,17 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     steps_ : dict
-        The numbers learned, by the name of the step: ``impute.medians``; ``rank_normalize.values``
-        and ``.scores`` (those of feature j from ``.offsets[j]`` on); ``adjust.levels``,
-        ``.center`` (means of the encoded covariates), ``.coefficients``, ``.mean`` and
-        ``.is_explained``; ``standardize.mean`` and ``.scale`` (0 for constants); ``pca.mean``,
-        ``.components`` and ``.variance_ratio``.
+        The numbers learned, by the name of the step: ``encode.levels``, ``.shares`` (of the
+        levels of all categories) and ``.firsts`` (the first dates); ``impute.medians``,
+        or with "model" ``impute.axes``, ``.mean``, ``.places``, ``.weights``, ``.spread`` and
+        ``.noise``;
+        ``rank_normalize.values`` and ``.scores`` (those of feature j from ``.offsets[j]`` on);
+        ``adjust.levels``, ``.center`` (means of the encoded covariates), ``.coefficients``,
+        ``.mean`` and ``.is_explained``; ``standardize.mean`` and ``.scale`` (0 for constants), or
+        ``weigh`` likewise if indicators are scaled without it; ``pca.mean``, ``.components`` and
+        ``.variance_ratio``.
     n_features_in_ : int
+        Columns of X, before they are encoded.
     feature_names_in_ : array of shape (n_features_in_,)
         Only if the columns of X had names in `fit`.
 
@@ -204,11 +339,36 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> new = pd.DataFrame({"site": ["b"], "other": [3.0], "marker": [6.0]})
     >>> preparation.transform(new, covariates={"age": [45]}).round(2)
     array([[-0.17,  0.  ]])
+
+    Categories and dates as features:
+
+    >>> visits = pd.DataFrame({
+    ...     "sex": ["f", "m", "m", "f"],
+    ...     "grade": ["low", "high", "mid", "low"],
+    ...     "born": ["1950-05-01", "1961-02-03", "1948-11-30", "1970-07-07"],
+    ...     "seen": ["2020-05-01", "2021-02-03", "2022-11-30", "2023-07-07"],
+    ... })
+    >>> preparation = Preparation(
+    ...     categorical=["sex"],
+    ...     ordinal={"grade": ["low", "mid", "high"]},
+    ...     ages={"age": ("born", "seen")},
+    ...     standardize=True,
+    ... ).set_output(transform="pandas")
+    >>> preparation.fit_transform(visits).round(2)
+       sex=f  sex=m  grade   age
+    0   0.71  -0.71  -0.90  0.70
+    1  -0.71   0.71   1.51 -0.51
+    2  -0.71   0.71   0.30  1.18
+    3   0.71  -0.71  -0.90 -1.36
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "categorical": [list, tuple, None],
+        "ordinal": [dict, None],
+        "dates": [list, tuple, None],
+        "ages": [dict, None],
         "log1p": ["boolean"],
-        "impute": [StrOptions({"median", "drop"}), None],
+        "impute": [StrOptions({"median", "model", "drop"}), None],
         "rank_normalize": ["boolean"],
         "adjust": [list, tuple, None],
         "standardize": ["boolean"],
@@ -219,6 +379,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
+        categorical: list[str] | None = None,
+        ordinal: dict[str, list[str]] | None = None,
+        dates: list[str] | None = None,
+        ages: dict[str, tuple[str, str]] | None = None,
         log1p: bool = False,
         impute: str | None = None,
         rank_normalize: bool = False,
@@ -227,6 +391,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         pca: int | None = None,
         random_state: Any = None,
     ):
+        self.categorical = categorical
+        self.ordinal = ordinal
+        self.dates = dates
+        self.ages = ages
         self.log1p = log1p
         self.impute = impute
         self.rank_normalize = rank_normalize
@@ -234,6 +402,29 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.standardize = standardize
         self.pca = pca
         self.random_state = random_state
+
+    def adjusted(self, known: Sequence[str], source: str) -> list[str]:
+        """Which of the columns of a table are covariates.
+
+        Parameters
+        ----------
+        known : sequence of str
+            The columns of the table.
+        source : str
+            What to call the table in a message.
+
+        Returns
+        -------
+        names : list of str
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> Preparation(adjust=["site_*"]).adjusted(["age", "site_a", "site_b"], "the table")
+        ['site_a', 'site_b']
+        """
+        self.check_parameters()
+        return adjusted_names(self.adjust, known, source) if self.adjust else []
 
     def fit(self, X: Any, y: Any = None, *, covariates: Any = None) -> Self:
         """Learn the numbers that the steps need.
@@ -266,19 +457,68 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     @all_or_nothing
     def _fit_table(self, X: Any, covariates: Any) -> Matrix:
         """Fit to a table in memory, and return it as it was checked, maybe with gaps."""
-        self._check_parameters()
-        with remedies():
-            table = canonical(check_numbers(X, self))
-            validate_data(self, X, reset=True, skip_check_array=True)
+        self.check_parameters()
+        encoding = None
+        if self.encodes:
+            encoding = Encoding.fit(X, self.plan(named_columns_of(X), "X"))
+        table = self._numbers(X, encoding, reset=True)
+        if self.impute == "model":
+            check_dense(table)
         # One thread, as in the fits: more get in each other's way on a busy machine.
         with threadpool_limits(limits=1):
-            self.steps_ = learn_steps(self, table, covariates, getattr(X, "index", None))
+            self.steps_ = learn_steps(self, table, covariates, getattr(X, "index", None), encoding)
         return table
+
+    def _numbers(self, X: Any, encoding: Encoding | None, *, reset: bool) -> Matrix:
+        """A table in memory as numbers, maybe with gaps, once it is encoded."""
+        with remedies():
+            if encoding is None:
+                table = canonical(check_numbers(X, self))
+            else:
+                named_columns_of(X)
+                table = encoding.apply(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        return table
+
+    @property
+    def encodes(self) -> bool:
+        """Whether any column is to be encoded."""
+        return bool(self.categorical or self.ordinal or self.dates or self.ages)
+
+    def plan(self, known: Sequence[str], source: str) -> Plan:
+        """Which of the columns of a table are to be encoded, and how.
+
+        Parameters
+        ----------
+        known : sequence of str
+            The columns of the table.
+        source : str
+            What to call the table in a message.
+
+        Returns
+        -------
+        plan : Plan
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> Preparation(categorical=["*_status"]).plan(["age", "er_status"], "the table").columns
+        ['er_status']
+        """
+        self.check_parameters()
+        return make_plan(
+            known,
+            source,
+            categorical=self.categorical,
+            ordinal=self.ordinal,
+            dates=self.dates,
+            ages=self.ages,
+        )
 
     @all_or_nothing
     def _fit_chunks(self, X: Any) -> Any:
         """Fit to a Dask array or DataFrame, and return it in chunks of whole rows."""
-        self._check_parameters()
+        self.check_parameters()
         check_can_learn(self)
         X = as_whole_rows(self, X, reset=True)
         with threadpool_limits(limits=1):
@@ -322,23 +562,148 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if is_dask(X):
             check_can_repeat(self.steps_)
             return repeat_lazily(self.steps_, as_whole_rows(self, X, reset=False), self._names)
-        with remedies():
-            table = canonical(check_numbers(X, self))
-            validate_data(self, X, reset=False, skip_check_array=True)
-        table = known_values(table, self.steps_, self.impute, self._names)
-        return self._repeat(table, covariates, index)
+        encoding = self.steps_.get("encode")
+        table = self._numbers(X, encoding, reset=False)
+        names = self._names if encoding is None else encoding.names
+        if fills_late(self.steps_):
+            check_dense(table)
+        table = known_values(table, self.steps_, self.impute, names, fills_late(self.steps_))
+        return self._repeat(self.steps_, table, covariates, index)
 
-    def _repeat(self, table: Matrix, covariates: Any, index: Any) -> Matrix:
+    def transform_known(self, X: Any, *, covariates: Any = None) -> Floats:
+        """Repeat the steps on rows with gaps, which stay gaps.
+
+        These are the steps before the axes, without that which fills gaps: what is known of a row,
+        in the units in which an estimator without pca knows it.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+            NaN, or an empty cell, where a value is not known.
+        covariates : DataFrame, dict of columns, or None, default=None
+            As in `transform`: these have to be known.
+
+        Returns
+        -------
+        X_new : array of shape (n_samples, n_encoded_features)
+            NaN where a value is not known, in all columns of a category.
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> fitted = Preparation(impute="median", standardize=True).fit([[1.0, 2.0], [3.0, 6.0]])
+        >>> fitted.transform_known([[5.0, None]])
+        array([[ 3., nan]])
+        """
+        check_is_fitted(self)
+        index = getattr(X, "index", None)
+        X = columns_by_name(X, self._names)
+        check_not_dask(X, "X")
+        steps = {k: step for k, step in self.steps_.items() if k not in ("impute", "pca")}
+        encoding = steps.get("encode")
+        table = self._numbers(X, encoding, reset=False)
+        names = self._names if encoding is None else encoding.names
+        table = known_values(table, steps, None, names, carries_gaps=True)
+        return as_dense(self._repeat(steps, table, covariates, index), "transform_known")
+
+    def encode(self, X: Any) -> Matrix:
+        """The columns of a table as numbers, maybe with gaps: the first step, if it is one.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X_encoded : array or sparse matrix of shape (n_samples, n_encoded)
+            What `after_encoding` goes on from.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from branchwise import Preparation
+        >>> X = pd.DataFrame({"grade": ["low", "high"], "crp": [1.0, 3.0]})
+        >>> fitted = Preparation(ordinal={"grade": ["low", "high"]}).fit(X)
+        >>> fitted.encode(X)
+        array([[0., 1.],
+               [1., 3.]])
+        """
+        check_is_fitted(self)
+        X = columns_by_name(X, self._names)
+        return self._numbers(X, self.steps_.get("encode"), reset=False)
+
+    def after_encoding(self) -> Self:
+        """The same preparation for rows that `encode` has made, whose columns have no names.
+
+        Returns
+        -------
+        preparation : Preparation
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from branchwise import Preparation
+        >>> X = pd.DataFrame({"grade": ["low", "high"], "crp": [1.0, 3.0]})
+        >>> fitted = Preparation(ordinal={"grade": ["low", "high"]}, standardize=True).fit(X)
+        >>> fitted.after_encoding().transform(fitted.encode(X))
+        array([[-1., -1.],
+               [ 1.,  1.]])
+        """
+        check_is_fitted(self)
+        rest = copy(self)
+        if self._names is not None:
+            del rest.feature_names_in_
+        rest.steps_ = {name: step for name, step in self.steps_.items() if name != "encode"}
+        if "encode" in self.steps_:
+            rest.categorical = rest.ordinal = rest.dates = rest.ages = None
+            rest.n_features_in_ = len(self.steps_["encode"].names)
+        return rest
+
+    def raw_values(self, values: Any, columns: Any, *, covariates: Any = None) -> Floats:
+        """Prepared values of single columns, before any pca, in the units of the table.
+
+        Parameters
+        ----------
+        values : array of shape (n,)
+        columns : array of int, shape (n,)
+            The column of each, all of them numbers of the table.
+        covariates : DataFrame, dict of columns, or None, default=None
+            Of the row of each.
+
+        Returns
+        -------
+        raw : array of shape (n,)
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> fitted = Preparation(standardize=True).fit([[1.0, 0.0], [3.0, 4.0]])
+        >>> fitted.raw_values([3.0, 0.0], [0, 1])
+        array([5., 2.])
+        """
+        check_is_fitted(self)
+        values, columns = np.asarray(values, dtype=np.float64), np.asarray(columns, dtype=np.intp)
+        return before_steps(
+            self.steps_, values, columns, self._design(covariates, len(values), None)
+        )
+
+    def _design(self, covariates: Any, n_rows: int, index: Any) -> Floats | None:
+        """The encoded covariates, if the preparation adjusts for any."""
+        if "adjust" not in self.steps_:
+            return None
+        residuals = self.steps_["adjust"]
+        check_covariates(covariates, residuals.names, n_rows, index)
+        return np.asarray(residuals.design(covariates))
+
+    def _repeat(self, steps: dict[str, Any], table: Matrix, covariates: Any, index: Any) -> Matrix:
         """The steps on a table that has been checked."""
-        Z = None
-        if "adjust" in self.steps_:
-            residuals = self.steps_["adjust"]
-            check_covariates(covariates, residuals.names, table.shape[0], index)
-            Z = residuals.design(covariates)
-        if "pca" not in self.steps_:
-            for name in dense_steps(self.steps_, table):
+        if fills_late(steps):
+            warn_of_empty_rows(table, index)
+        Z = self._design(covariates, table.shape[0], index)
+        if "pca" not in steps:
+            for name in dense_steps(steps, table):
                 check_dense_fits(table, name)
-        return repeat_steps(self.steps_, table, Z, BLOCK)
+        return repeat_steps(steps, table, Z, BLOCK)
 
     def fit_transform(self, X: Any, y: Any = None, *, covariates: Any = None) -> Matrix:
         """Learn the steps from X, and repeat them on it.
@@ -366,10 +731,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             X = self._fit_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)
         table = filled(self._fit_table(X, covariates), self.steps_)
-        return self._repeat(table, covariates, getattr(X, "index", None))
+        return self._repeat(self.steps_, table, covariates, getattr(X, "index", None))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The names of the prepared columns: those of X or, with pca, pca0, pca1 and so on.
+        """The names of the prepared columns: those of X, encoded; with pca, pca0, pca1 and so on.
 
         Parameters
         ----------
@@ -388,8 +753,32 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         names = super().get_feature_names_out(input_features)
         if "pca" not in self.steps_:
-            return names
+            step = self.steps_.get("encode")
+            return names if step is None else np.array(step.names, dtype=object)
         return np.array([f"pca{k}" for k in range(len(self.steps_["pca"].components))], object)
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters; once fitted, with the columns that patterns and files stood for.
+
+        Returns
+        -------
+        settings : dict
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from branchwise import Preparation
+        >>> X = pd.DataFrame({"er_status": ["+", "-"], "age": [50.0, 60.0]})
+        >>> Preparation(categorical=["*_status"]).fit(X).settings()["categorical"]
+        ['er_status']
+        """
+        found = dict(self.get_params(deep=False))
+        steps = getattr(self, "steps_", {})
+        if "encode" in steps:
+            found |= {name: value or None for name, value in steps["encode"].plan._asdict().items()}
+        if "adjust" in steps:
+            found["adjust"] = list(steps["adjust"].names)
+        return found
 
     def to_state(self) -> dict[str, Any]:
         """All that was learned, as a nested dict of JSON values and arrays.
@@ -432,7 +821,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         from ..persistence.preprocessing import read_learned, read_parameters
 
         self = cls(**read_parameters(state))
-        self._check_parameters()
+        self.check_parameters()
         self.n_features_in_, names, self.steps_ = read_learned(state)
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -443,7 +832,17 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Of the columns of X in fit, or None if they had none."""
         return getattr(self, "feature_names_in_", None)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Complain of parameters that cannot be right, whatever the data.
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> Preparation(adjust=["age", "age"]).check_parameters()
+        Traceback (most recent call last):
+        ...
+        ValueError: adjust=['age', 'age'] must be a list of different names of covariates; pass ...
+        """
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
@@ -453,11 +852,13 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 f"adjust={self.adjust!r} must be a list of different names of covariates; pass "
                 'text, for instance ["age", "sex"].'
             )
+        check_encoding_parameters(self.categorical, self.ordinal, self.dates, self.ages)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.impute == "median"
+        tags.input_tags.sparse = not self.encodes and self.impute != "model"
+        tags.input_tags.string = tags.input_tags.categorical = self.encodes
+        tags.input_tags.allow_nan = self.impute in ("median", "model")
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -1,5 +1,6 @@
 """Covariates as columns of a regression, numbers or indicators, and what it leaves of features."""
 
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any, NamedTuple
 
@@ -101,11 +102,7 @@ def encode(column: Any, levels: Levels, name: str) -> Floats:
 
 def check_covariates(covariates: Any, names: list[str], n_rows: int, index: Any) -> None:
     """The wanted columns are there, with a known value for each row of X, in its order."""
-    if covariates is None:
-        raise ValueError(
-            f"adjust={names} needs covariates, which are missing; pass covariates=… with these "
-            "columns, a DataFrame or a dict."
-        )
+    check_given(covariates, names)
     given = column_names(covariates)
     for name in names:
         if given.count(name) != 1:
@@ -126,6 +123,15 @@ def check_covariates(covariates: Any, names: list[str], n_rows: int, index: Any)
                 "the covariates (branchwise.preprocessing.complete_rows marks the others)."
             )
     check_order(getattr(covariates, "index", None), index)
+
+
+def check_given(covariates: Any, names: Sequence[str]) -> None:
+    """There are covariates at all."""
+    if covariates is None:
+        raise ValueError(
+            f"adjust={list(names)} needs covariates, which are missing; pass covariates=… with "
+            "these columns, a DataFrame or a dict."
+        )
 
 
 def check_order(given: Any, index: Any) -> None:
@@ -197,9 +203,31 @@ class Residuals(NamedTuple):
     def fit(
         cls, X: Floats, covariates: Any, names: list[str], eps: float = np.finfo(np.float64).eps
     ) -> "Residuals":
-        """Regress each feature on the covariates; `eps` is the precision that the data came in."""
+        """Regress each feature on the covariates, in the rows in which it is known.
+
+        `eps` is the precision that the data came in.
+        """
         levels = [choose_levels(covariates[name], name) for name in names]
         Z = design(covariates, names, levels)
+        gaps = np.isnan(X)
+        if not gaps.any():
+            return cls.of_rows(X, Z, names, levels, eps)
+        # Column after column, each at the centre of its own rows and then moved to that of all.
+        center, n_columns = Z.mean(axis=0), Z.shape[1]
+        coefficients, mean = np.empty((n_columns, X.shape[1])), np.empty(X.shape[1])
+        is_explained = np.empty(X.shape[1], dtype=bool)
+        for j, rows in enumerate(~gaps.T):
+            part = cls.of_rows(X[rows, j : j + 1], Z[rows], names, levels, eps)
+            coefficients[:, j] = part.coefficients[:, 0]
+            mean[j] = part.mean[0] + (center - part.center) @ part.coefficients[:, 0]
+            is_explained[j] = part.is_explained[0]
+        return cls(names, levels, center, coefficients, mean, is_explained)
+
+    @classmethod
+    def of_rows(
+        cls, X: Floats, Z: Floats, names: list[str], levels: list[Levels], eps: float
+    ) -> "Residuals":
+        """The same where all values are known, with the covariates encoded."""
         center, mean = Z.mean(axis=0), X.mean(axis=0)
         size = np.abs(Z - center).max(axis=0, initial=0.0)
         size[size == 0] = 1.0
@@ -225,7 +253,9 @@ class Residuals(NamedTuple):
     def apply(self, X: Floats, Z: Floats) -> Floats:
         """What is left of X, given the encoded covariates, by the same sums for any rows."""
         left = X - centred_product(Z, self.center, self.coefficients)
-        return np.where(self.is_explained, self.mean, left)
+        if not self.is_explained.any():
+            return left
+        return np.where(self.is_explained & ~np.isnan(X), self.mean, left)
 
 
 def design(covariates: Any, names: list[str], levels: list[Levels]) -> Floats:

@@ -32,6 +32,7 @@ from .steps import (
     axes_with_variance,
     check_n_axes,
     dense_steps,
+    fills_late,
     repeat_steps,
 )
 
@@ -57,10 +58,14 @@ SAMPLE = (
 )
 REFUSED = {
     "impute='median'": SAMPLE,
+    "impute='model'": "fit the preparation to a sample of the rows in memory, for instance "
+    "X[::100].compute(), and transform some rows at a time with it",
     "impute='drop'": "drop rows that lack a value first, for instance with X = "
     "X[~da.isnan(X).any(axis=1)] and X.compute_chunk_sizes(), and leave impute out",
     "rank_normalize=True": SAMPLE,
     "adjust": "leave it out, or take the covariates out of the features before",
+    "encoding": "leave categorical, ordinal, dates and ages out, or fit to a table in memory, a "
+    "DataFrame",
 }
 
 
@@ -68,9 +73,11 @@ def check_can_learn(preparation: "Preparation") -> None:
     """Medians, ranks and regressions are not learned from Dask arrays."""
     asked = {
         "impute='median'": preparation.impute == "median",
+        "impute='model'": preparation.impute == "model",
         "impute='drop'": preparation.impute == "drop",
         "rank_normalize=True": preparation.rank_normalize,
         "adjust": preparation.adjust,
+        "encoding": preparation.encodes,
     }
     for name, remedy in REFUSED.items():
         if asked[name]:
@@ -78,11 +85,22 @@ def check_can_learn(preparation: "Preparation") -> None:
 
 
 def check_can_repeat(steps: dict[str, Any]) -> None:
-    """Covariates of a table in memory do not go with chunks."""
+    """Covariates of a table in memory, and gaps for a tree to fill, do not go with chunks."""
+    if fills_late(steps):
+        raise ValueError(
+            "impute='model' fills the gaps of tables in memory, but X is a Dask array; transform "
+            "some of its rows at a time, for instance X[:100_000].compute()."
+        )
     if "adjust" in steps:
         raise ValueError(
             "adjust needs a table in memory, with its covariates, but X is a Dask array; transform "
             "some of its rows at a time, for instance X[:100_000].compute()."
+        )
+    if "encode" in steps:
+        raise ValueError(
+            "categories, dates and ages are encoded in a table in memory, but X is a Dask "
+            "collection; transform some of its rows at a time, for instance "
+            "X.get_partition(0).compute()."
         )
 
 
@@ -431,7 +449,7 @@ def as_table(block: Any, index: int, wants_sparse: bool) -> Matrix:
 def check_logarithms(rows: Matrix, index: int, start: int, names: Any) -> None:
     """Values are above −1; the complaint names chunk, row and column."""
     values = rows.data if sparse.issparse(rows) else rows
-    if values.size == 0 or values.min() > -1:
+    if not (values <= -1).any():  # gaps are none of this
         return
     row, column, value = first_cell(rows, lambda values: values <= -1)
     raise ChunkError(

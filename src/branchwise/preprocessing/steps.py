@@ -1,4 +1,4 @@
-"""The steps of a preparation: medians, logarithms, normal scores, scales, axes."""
+"""The steps of a preparation: medians, a tree's means, logarithms, normal scores, scales, axes."""
 
 from typing import Any, NamedTuple
 
@@ -9,14 +9,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._compat import kernel
-from .._messages import listed
-from .._typing import Floats, Ints, Matrix
+from .._typing import Bools, Floats, Ints, Matrix
 from ..data.centering import CentredRows
 from ..data.checks import check_finite
 from ..data.moments import extremes
 from ..linalg import column_signs, complete_basis, largest_eigenpairs
+from ..solvers.conditional import TreeModel
+from ..solvers.filling import fill_rows
 from ..solvers.pca import RANK_RTOL, principal_axes
-from .columns import N_NAMED, column_label, missing_counts
+from .columns import check_some_known, column_label
 
 # A spread below this part of the largest value is rounding.
 CONSTANT_RTOL = 10 * np.finfo(np.float64).eps
@@ -39,17 +40,15 @@ class Medians(NamedTuple):
     medians: Floats
 
     @classmethod
-    def fit(cls, X: Matrix, names: Any = None) -> "Medians":
-        """Medians of the known values; of a sparse matrix, with its zeros."""
-        empty = np.flatnonzero(missing_counts(X) == X.shape[0])
-        if len(empty):
-            listing = listed((column_label(names, j) for j in empty), N_NAMED)
-            raise ValueError(
-                f"impute='median' needs a known value in every column, but X has none in "
-                f"{len(empty)} ({listing}); leave such columns out."
-            )
+    def fit(cls, X: Matrix, names: Any = None, is_indicator: Bools | None = None) -> "Medians":
+        """Medians of the known values; of a sparse matrix, with its zeros.
+
+        Indicators, which are centred, get their mean 0.
+        """
+        check_some_known(X, names, "impute='median'")
         check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
-        return cls(SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64))
+        medians = SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64)
+        return cls(medians if is_indicator is None else np.where(is_indicator, 0.0, medians))
 
     def apply(self, X: Matrix) -> Matrix:
         """X with its missing values filled in, in its own precision."""
@@ -58,6 +57,33 @@ class Medians(NamedTuple):
             return np.where(np.isnan(X), medians, X)
         values = np.where(np.isnan(X.data), medians[X.indices], X.data)
         return type(X)((values, X.indices, X.indptr), shape=X.shape)
+
+
+class TreeMeans(NamedTuple):
+    """Missing values become what a tree makes likely of them, given what is known of their row.
+
+    The fields are those of `branchwise.solvers.conditional.TreeModel`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import TreeMeans
+    >>> axes, places = np.array([[0.6, 0.8]]), np.array([[0.0], [10.0]])
+    >>> step = TreeMeans(axes, np.zeros(2), places, np.ones(2) / 2, np.eye(1), np.ones(2))
+    >>> step.apply(np.array([[6.0, np.nan]])).round(3)
+    array([[6., 8.]])
+    """
+
+    axes: Floats
+    mean: Floats
+    places: Floats
+    weights: Floats
+    spread: Floats
+    noise: Floats
+
+    def apply(self, X: Floats) -> Floats:
+        """X with its missing values filled in, row by row."""
+        return fill_rows(TreeModel(*self), X)
 
 
 class Logarithms(NamedTuple):
@@ -71,14 +97,21 @@ class Logarithms(NamedTuple):
     array([[0.   , 0.693]])
     """
 
-    @classmethod
-    def check(cls, X: Matrix, names: Any = None) -> None:
+    # The columns that are numbers of the table, if some are encoded.
+    is_number: Bools | None = None
+
+    def check(self, X: Matrix, names: Any = None) -> None:
         """Values are above −1."""
         values = X.data if sparse.issparse(X) else X
         if values.size == 0 or values.min() > -1:
             return
         cells = sparse.coo_array(X)
-        wrong = np.flatnonzero(cells.data <= -1)
+        is_wrong = cells.data <= -1
+        if self.is_number is not None:
+            is_wrong &= self.is_number[cells.col]
+        wrong = np.flatnonzero(is_wrong)
+        if len(wrong) == 0:
+            return
         first = wrong[np.argmin(cells.col[wrong])]
         raise ValueError(
             f"X holds {cells.data[first]:.6g} in {column_label(names, cells.col[first])}, row "
@@ -88,7 +121,13 @@ class Logarithms(NamedTuple):
 
     def apply(self, X: Matrix) -> Matrix:
         """X on the logarithmic scale."""
-        return X.log1p() if sparse.issparse(X) else np.log1p(X)
+        if sparse.issparse(X):
+            return X.log1p()
+        if self.is_number is None:
+            return np.log1p(X)
+        X = X.copy()
+        X[:, self.is_number] = np.log1p(X[:, self.is_number])
+        return X
 
 
 class Scales(NamedTuple):
@@ -114,8 +153,10 @@ class Scales(NamedTuple):
     is_centred: bool | None = None
 
     @classmethod
-    def fit(cls, X: Matrix) -> "Scales":
-        """Means and standard deviations."""
+    def fit(cls, X: Matrix, is_indicator: Bools | None = None) -> "Scales":
+        """Means and standard deviations of the known values; indicators stay as they are."""
+        if not sparse.issparse(X) and np.isnan(X).any():
+            return cls.of_known(X).sparing(is_indicator)
         low, high = extremes(X)
         # In units of the largest value, so that no square can vanish.
         unit = np.maximum(-low, high)
@@ -129,7 +170,40 @@ class Scales(NamedTuple):
         sd = np.sqrt(variance)
         is_constant = (low == high) | (sd <= CONSTANT_RTOL)
         scale = np.where(is_constant, 0.0, sd * unit)
-        return cls(mean * unit, scale, is_centred=not sparse.issparse(X))
+        return cls(mean * unit, scale, is_centred=not sparse.issparse(X)).sparing(is_indicator)
+
+    @classmethod
+    def of_known(cls, X: Floats) -> "Scales":
+        """The same of each column of a table with gaps, from its known values."""
+        parts = [cls.fit(column[~np.isnan(column)][:, np.newaxis]) for column in X.T]
+        mean, scale = (np.concatenate(values) for values in list(zip(*parts, strict=True))[:2])
+        return cls(mean, scale, is_centred=True)
+
+    def sparing(self, columns: Bools | None) -> "Scales":
+        """These scales, but for some columns that stay as they are."""
+        if columns is None:
+            return self
+        mean, scale = np.where(columns, 0.0, self.mean), np.where(columns, 1.0, self.scale)
+        return self._replace(mean=mean, scale=scale)
+
+    @classmethod
+    def weights(cls, X: Floats, is_indicator: Bools) -> "Scales":
+        """Only indicators change: times the root mean square of the others' deviations.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from branchwise.preprocessing.steps import Scales
+        >>> X = np.array([[-1.0, 3.0], [1.0, 7.0]])
+        >>> Scales.weights(X, np.array([True, False])).apply(X)
+        array([[-2.,  3.],
+               [ 2.,  7.]])
+        """
+        deviations = cls.fit(X[:, ~is_indicator]).scale if not is_indicator.all() else np.zeros(1)
+        size = deviations.max()
+        unit = size * np.sqrt(np.mean((deviations / size) ** 2)) if size > 0 else 1.0
+        scale = np.where(is_indicator, 1.0 / unit, 1.0)
+        return cls(np.zeros(len(scale)), scale, is_centred=False)
 
     def makes_dense(self, X: Matrix) -> bool:
         """Whether X is sparse and does not stay so."""
@@ -145,7 +219,10 @@ class Scales(NamedTuple):
         rows = X.toarray() if sparse.issparse(X) else X
         if self.is_centred is not False:
             rows = rows - self.mean
-        return np.where(has_scale, rows / scale, 0.0)
+        rows = rows / scale
+        if not has_scale.all():
+            rows[:, ~has_scale] = np.where(np.isnan(rows[:, ~has_scale]), np.nan, 0.0)
+        return rows
 
     def divide(self, values: Floats) -> Floats:
         """Values of the features in these units, not centred; 0 for constants."""
@@ -266,7 +343,8 @@ class NormalScores(NamedTuple):
     """The normal score of each value's rank in the training data.
 
     Between two values of the table scores are interpolated; beyond it they are those of its ends.
-    The values of feature j are ``values[offsets[j]:offsets[j + 1]]``.
+    The values of feature j are ``values[offsets[j]:offsets[j + 1]]``; without any, it stays as it
+    is, as indicators do.
 
     Examples
     --------
@@ -282,9 +360,14 @@ class NormalScores(NamedTuple):
     offsets: Ints
 
     @classmethod
-    def fit(cls, X: Floats) -> "NormalScores":
-        """The table of each feature."""
-        tables = [knots(*blom_scores(column)) for column in X.T]
+    def fit(cls, X: Floats, is_indicator: Bools | None = None) -> "NormalScores":
+        """The table of each feature, from its known values."""
+        spared = np.zeros(X.shape[1], dtype=bool) if is_indicator is None else is_indicator
+        none = np.empty(0), np.empty(0)
+        tables = [
+            none if spared[j] else knots(*blom_scores(column[~np.isnan(column)]))
+            for j, column in enumerate(X.T)
+        ]
         values, scores = (np.concatenate(parts) for parts in zip(*tables, strict=True))
         sizes = [len(table[0]) for table in tables]
         return cls(values, scores, np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp))
@@ -352,8 +435,10 @@ def interpolate(x: Floats, values: Floats, scores: Floats) -> Floats:
     >>> interpolate(np.array([-1.0, 0.5, 9.0]), np.array([0.0, 1.0]), np.array([-2.0, 2.0]))
     array([-2.,  0.,  2.])
     """
+    if len(values) == 0:
+        return x
     if len(values) == 1:
-        return np.full(len(x), scores[0])
+        return np.where(np.isnan(x), np.nan, scores[0])
     x = np.clip(x, values[0], values[-1])
     k = np.minimum(np.searchsorted(values, x, side="right") - 1, len(values) - 2)
     part = (x - values[k]) / (values[k + 1] - values[k])
@@ -400,7 +485,7 @@ DENSE = {"rank_normalize", "adjust"}
 def repeat_steps(
     steps: dict[str, Any], X: Matrix, Z: Floats | None = None, n_rows: int = BLOCK
 ) -> Matrix:
-    """X, at least one row without gaps, after all steps, in its own precision.
+    """X, at least one row, after all steps, in its own precision; gaps go through as NaN.
 
     Parameters
     ----------
@@ -430,7 +515,7 @@ def repeat_steps(
 
 
 def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Matrix:
-    """Some rows after all steps but that which fills gaps, in double precision.
+    """Some rows after all steps but those that encode them or put in medians, in double precision.
 
     Examples
     --------
@@ -446,14 +531,71 @@ def after_steps(steps: dict[str, Any], X: Matrix, Z: Floats | None = None) -> Ma
             X = X.toarray()
         if name == "standardize" and "pca" in steps:
             step = step._replace(is_centred=None)  # so that sparse rows stay sparse until then
-        if name == "pca" and "standardize" in steps:
+        if name == "pca" and "standardize" in steps and not fills_late(steps):
             # Which has centred X, or not, as the training data may have not been, or been.
             step = step._replace(mean=steps["standardize"].mean_after(X, step.mean))
         if name == "adjust":
             X = step.apply(X, Z)
-        elif name != "impute":
+        elif name == "impute":
+            X = step.apply(X) if fills_late(steps) else X
+        elif name != "encode":
             X = step.apply(X)
     return X
+
+
+def fills_late(steps: dict[str, Any]) -> bool:
+    """Whether gaps go through the other steps, and are filled in the prepared units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Medians, fills_late
+    >>> fills_late({"impute": Medians(np.zeros(1))})
+    False
+    """
+    return isinstance(steps.get("impute"), TreeMeans)
+
+
+def before_steps(
+    steps: dict[str, Any], values: Floats, columns: Ints, Z: Floats | None = None
+) -> Floats:
+    """Prepared values of single columns, before any pca, as they were before all steps.
+
+    Parameters
+    ----------
+    steps : dict
+        As in `Preparation.steps_`, for columns that are numbers of the table.
+    values : array of shape (n,)
+    columns : array of int, shape (n,)
+        The column of each.
+    Z : array of shape (n, n_columns) or None
+        The encoded covariates of the row of each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import Logarithms, Scales, before_steps
+    >>> steps = {"log1p": Logarithms(), "standardize": Scales(np.array([2.0]), np.array([0.5]))}
+    >>> before_steps(steps, np.array([3.0]), np.array([0])).round(3)
+    array([32.115])
+    """
+    if "standardize" in steps:
+        scales = steps["standardize"]
+        center = 0.0 if scales.is_centred is False else scales.mean[columns]
+        values = values * scales.scale[columns] + center
+    if "adjust" in steps and Z is not None:
+        residuals = steps["adjust"]
+        values = values + np.einsum(
+            "nk,nk->n", Z - residuals.center, residuals.coefficients[:, columns].T
+        )
+    if "rank_normalize" in steps:
+        table, values = steps["rank_normalize"], values.copy()
+        for j in np.unique(columns):
+            part, of = slice(table.offsets[j], table.offsets[j + 1]), columns == j
+            values[of] = np.interp(values[of], table.scores[part], table.values[part])
+    if "log1p" in steps:
+        values = np.expm1(values)
+    return values
 
 
 def dense_steps(steps: dict[str, Any], X: Matrix) -> list[str]:
@@ -473,6 +615,19 @@ def dense_steps(steps: dict[str, Any], X: Matrix) -> list[str]:
     if "standardize" in steps and steps["standardize"].makes_dense(X):
         found.append("standardize")
     return found
+
+
+def largest_known(X: Matrix, name: str) -> float:
+    """The size of the largest value that is known, if all of these are finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.steps import largest_known
+    >>> largest_known(np.array([[1.0, np.nan], [-3.0, 2.0]]), "X")
+    3.0
+    """
+    return check_finite(Medians(np.zeros(X.shape[1])).apply(X), name)
 
 
 def in_double(X: Matrix) -> Matrix:

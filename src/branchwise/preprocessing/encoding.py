@@ -1,0 +1,613 @@
+"""Categories, ordered categories, dates and ages as columns of numbers.
+
+A category of K levels becomes K indicators, weighted as in factor analysis of mixed data: with
+p_k the share of level k among the known values of the training data,
+
+    x_k = (1[level is k] − p_k) / √p_k.
+
+Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: a
+category weighs as much as a number, whatever its levels. One of two levels is a standardised number
+but for a rotation: distances between samples are those between 0 and 1 after standardising.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._messages import listed
+from .._typing import Bools, Floats, Ints
+from ..data.categories import (
+    are_numbers,
+    as_text,
+    as_texts,
+    column_values,
+    declared_categories,
+    distinct,
+    is_missing,
+    natural,
+)
+from ..data.checks import check_numbers
+from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
+from ..data.selection import expand, select
+from .columns import N_NAMED
+
+NUMBER, CATEGORY, ORDINAL, DATE, END = "number", "category", "ordinal", "date", "end of an age"
+KINDS = (NUMBER, CATEGORY, ORDINAL, DATE, END)
+DAYS_OF_A_YEAR = 365.25
+# A category of more levels is told, and one with a level for every other row is a name.
+MANY_LEVELS = 50
+LEAST_NAMES = 20
+# So many levels are named in a message.
+N_LEVELS = 10
+
+
+class Plan(NamedTuple):
+    """Which columns become what, by their names in the table.
+
+    Attributes
+    ----------
+    categorical : list of str
+    ordinal : dict of str to list of str
+        Levels in their order.
+    dates : list of str
+    ages : dict of str to list of str
+        Two columns of dates for each new name.
+    """
+
+    categorical: list[str]
+    ordinal: dict[str, list[str]]
+    dates: list[str]
+    ages: dict[str, list[str]]
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns that are not numbers for what follows."""
+        ends = [name for pair in self.ages.values() for name in pair]
+        return list(dict.fromkeys([*self.categorical, *self.ordinal, *self.dates, *ends]))
+
+    def kind_of(self, name: str) -> str:
+        """What a column of the table is."""
+        if name in self.dates:
+            return DATE
+        if name in self.categorical or name in self.ordinal:
+            return CATEGORY if name in self.categorical else ORDINAL
+        return END if any(name in pair for pair in self.ages.values()) else NUMBER
+
+
+def make_plan(
+    known: Sequence[str],
+    source: str,
+    *,
+    categorical: Sequence[str] | None,
+    ordinal: Mapping[str, Sequence[Any]] | None,
+    dates: Sequence[str] | None,
+    ages: Mapping[str, Sequence[str]] | None,
+) -> Plan:
+    """Which columns of a table names and patterns mean, each for one purpose.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import make_plan
+    >>> make_plan(["er_status", "age"], "X", categorical=["*_status"], ordinal=None, dates=None,
+    ...           ages=None).categorical
+    ['er_status']
+    """
+    ordered: dict[str, list[str]] = {}
+    for pattern, levels in (ordinal or {}).items():
+        for name in select(expand([pattern]), known, "ordinal", source):
+            ordered[name] = [as_text(level) for level in levels]
+    ends = [name for pair in (ages or {}).values() for name in pair]
+    select(ends, known, "ages", source)
+    plan = Plan(
+        select(expand(list(categorical or ())), known, "categorical", source),
+        ordered,
+        select(expand(list(dates or ())), known, "dates", source),
+        {name: [str(start), str(end)] for name, (start, end) in (ages or {}).items()},
+    )
+    check_plan(plan, known)
+    return plan
+
+
+def check_plan(plan: Plan, known: Sequence[str]) -> None:
+    """No column is encoded in two ways, and no age is called as a column that is there."""
+    ends = {name for pair in plan.ages.values() for name in pair}
+    uses = {
+        "categorical": {*plan.categorical},
+        "ordinal": {*plan.ordinal},
+        "dates": {*plan.dates},
+        "ages": ends,
+    }
+    for name in plan.columns:
+        ways = [way for way, names in uses.items() if name in names]
+        if len(ways) > 1 and ways != ["dates", "ages"]:
+            raise ValueError(
+                f"column {name!r} is named in {' and '.join(ways)}, but a column is encoded in one "
+                "way; leave it out of all but one."
+            )
+    taken = [name for name in plan.ages if name in set(known)]
+    if taken:
+        raise ValueError(
+            f"ages has the new name {taken[0]!r}, but the table has a column of that name; choose "
+            "another name."
+        )
+
+
+def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: Any) -> None:
+    """What can be wrong with the four parameters before there is a table.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import check_encoding_parameters
+    >>> check_encoding_parameters(None, {"grade": ["low"]}, None, None)
+    Traceback (most recent call last):
+    ...
+    ValueError: ordinal gives 'grade' the levels 'low', but must give two or more different ...
+    """
+    for option, names in (("categorical", categorical), ("dates", dates)):
+        if not all(isinstance(name, str) for name in names or ()):
+            raise ValueError(
+                f"{option}={names!r} must be a list of names or patterns of columns; pass text, "
+                'for instance ["sex", "*_status"].'
+            )
+    for name, levels in (ordinal or {}).items():
+        if isinstance(levels, str) or not isinstance(levels, Sequence):
+            raise ValueError(
+                f"ordinal has {levels!r} for {name!r}, but must have a list of all levels in their "
+                'order; pass for instance {"grade": ["low", "mid", "high"]}.'
+            )
+        texts = [as_text(level) for level in levels]
+        if len(texts) < 2 or len(set(texts)) < len(texts):
+            raise ValueError(
+                f"ordinal gives {name!r} the levels {', '.join(map(repr, texts)) or 'none'}, but "
+                "must give two or more different ones, in their order."
+            )
+    for name, ends in (ages or {}).items():
+        if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
+            raise ValueError(
+                f"ages has {ends!r} for {name!r}, but must have two columns of dates, from and to; "
+                'pass for instance {"age": ("born", "seen")}.'
+            )
+
+
+def named_columns_of(X: Any) -> list[str]:
+    """The columns of a DataFrame, which have names."""
+    names = list(getattr(X, "columns", []))
+    if not names or not all(isinstance(name, str) for name in names):
+        kind = "a DataFrame without names of columns" if names else type(X).__name__
+        raise TypeError(
+            "categorical, ordinal, dates and ages are for a DataFrame in memory, whose columns "
+            f"have names, but X is {kind}; pass pandas.DataFrame(X, columns=names), or leave them "
+            "out."
+        )
+    return names
+
+
+class Encoding(NamedTuple):
+    """The columns of a table as numbers: indicators of categories, codes of ordered ones, days.
+
+    Columns of the table keep their order; ages stand behind them. A missing cell is NaN in every
+    column that is made of it.
+
+    Attributes
+    ----------
+    columns : list of str
+        Of the table.
+    kinds : list of str
+        Of each: "number", "category", "ordinal", "date" or "end of an age".
+    levels : list of (list of str or None)
+        Of each category, or ordered category, in their order.
+    shares : array of shape (n_levels,)
+        Of the levels of all categories, one after the other, among known training values.
+    firsts : list of (str or None)
+        The first date of each column of dates in the training data, the day 0.
+    orders : list of (str or None)
+        Of each column of dates: "dmy" or "mdy" where that is what 03/04/2024 was in training.
+    ages : list of list of str
+        New name, from and to.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.preprocessing.encoding import Encoding, make_plan
+    >>> X = pd.DataFrame({"sex": ["f", "m", "f", None], "seen": ["2024-01-01", "2024-01-09"] * 2})
+    >>> plan = make_plan(
+    ...     list(X), "X", categorical=["sex"], ordinal=None, dates=["seen"], ages=None
+    ... )
+    >>> step = Encoding.fit(X, plan)
+    >>> step.names
+    ['sex=f', 'sex=m', 'seen']
+    >>> step.apply(X).round(2)
+    array([[ 0.41, -0.58,  0.  ],
+           [-0.82,  1.15,  8.  ],
+           [ 0.41, -0.58,  0.  ],
+           [  nan,   nan,  8.  ]])
+    """
+
+    columns: list[str]
+    kinds: list[str]
+    levels: list[list[str] | None]
+    shares: Floats
+    firsts: list[str | None]
+    orders: list[Order]
+    ages: list[list[str]]
+
+    @classmethod
+    def fit(cls, X: Any, plan: Plan) -> "Encoding":
+        """Levels, shares and first dates of a table."""
+        columns = [str(name) for name in X.columns]
+        kinds = [plan.kind_of(name) for name in columns]
+        check_not_dates(X, plan.categorical)
+        levels: list[list[str] | None] = []
+        orders: list[Order] = []
+        for name, kind in zip(columns, kinds, strict=True):
+            given = plan.ordinal.get(name)
+            levels.append(levels_in(X[name], name) if kind == CATEGORY else given)
+            orders.append(order_in(X[name]) if kind in (DATE, END) else None)
+        empty = np.empty(0)
+        blank: list[str | None] = [None] * len(columns)
+        ages = [[name, *pair] for name, pair in plan.ages.items()]
+        step = cls(columns, kinds, levels, empty, blank, orders, ages)
+        codes, days = step._codes(X, "ordinal"), step._dates(X)
+        firsts = [first_date(days[name], name) if name in days else None for name in columns]
+        shares = [
+            np.bincount(known, minlength=len(of)) / len(known)
+            for name, kind, of in zip(columns, kinds, levels, strict=True)
+            if kind == CATEGORY and of is not None
+            for known in [codes[name][codes[name] >= 0]]
+        ]
+        step = step._replace(shares=np.concatenate([empty, *shares]), firsts=firsts)
+        names = step.names
+        repeated = [name for name, n in Counter(names).items() if n > 1]
+        if repeated:
+            raise ValueError(
+                f"encoding makes two columns of the name {repeated[0]!r}; rename a column of the "
+                "table, or the age."
+            )
+        return step
+
+    @property
+    def plan(self) -> Plan:
+        """What was encoded, by the names that patterns and files stood for."""
+        of = dict(zip(self.columns, self.kinds, strict=True))
+        levels = dict(zip(self.columns, self.levels, strict=True))
+        return Plan(
+            [name for name, kind in of.items() if kind == CATEGORY],
+            {name: list(levels[name] or ()) for name, kind in of.items() if kind == ORDINAL},
+            [name for name, kind in of.items() if kind == DATE],
+            {name: ends for name, *ends in self.ages},
+        )
+
+    # Names and places of the columns that are made
+
+    @property
+    def sources(self) -> list[str]:
+        """The column of the table, or the age, that each encoded column is made of."""
+        found: list[str] = []
+        for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
+            width = len(of or ()) if kind == CATEGORY else int(kind != END)
+            found += [name] * width
+        return [*found, *(name for name, _, _ in self.ages)]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the encoded columns."""
+        found: list[str] = []
+        for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
+            if kind == CATEGORY:
+                found += [f"{name}={level}" for level in of or ()]
+            elif kind != END:
+                found.append(name)
+        return [*found, *(name for name, _, _ in self.ages)]
+
+    @property
+    def is_indicator(self) -> Bools:
+        """Which encoded columns are indicators of a level."""
+        return self._are(CATEGORY)
+
+    @property
+    def is_number(self) -> Bools:
+        """Which encoded columns are numbers of the table, as they were."""
+        return self._are(NUMBER)
+
+    @property
+    def parts(self) -> Ints:
+        """The first of the encoded columns that each thing became: where gaps are counted."""
+        sources = self.sources
+        return np.array([j for j, s in enumerate(sources) if j == 0 or sources[j - 1] != s], int)
+
+    def _are(self, wanted: str) -> Bools:
+        found: list[bool] = []
+        for kind, of in zip(self.kinds, self.levels, strict=True):
+            width = len(of or ()) if kind == CATEGORY else int(kind != END)
+            found += [kind == wanted] * width
+        return np.array([*found, *[False] * len(self.ages)], dtype=bool)
+
+    # Tables
+
+    def apply(self, X: Any) -> Floats:
+        """The columns of a table, which has those of the training data, as numbers."""
+        codes, days = self._codes(X, "fit"), self._dates(X)
+        numbers = self._numbers(X)
+        out = np.empty((len(X), len(self.names)))
+        at = start = taken = 0
+        for j, (name, kind, of) in enumerate(
+            zip(self.columns, self.kinds, self.levels, strict=True)
+        ):
+            if kind == CATEGORY:
+                end = at + len(of or ())
+                shares = self.shares[start : start + end - at]
+                out[:, at:end] = indicators(codes[name], shares)
+                at, start = end, start + end - at
+            elif kind != END:
+                if kind == NUMBER:
+                    out[:, at], taken = numbers[:, taken], taken + 1
+                elif kind == ORDINAL:
+                    out[:, at] = np.where(codes[name] < 0, np.nan, codes[name])
+                else:
+                    out[:, at] = (days[name] - (instant(self.firsts[j]) or 0.0)) / MICROSECONDS
+                at += 1
+        for k, (_, start_, end_) in enumerate(self.ages):
+            out[:, at + k] = (days[end_] - days[start_]) / MICROSECONDS / DAYS_OF_A_YEAR
+        return out
+
+    def _numbers(self, X: Any) -> Floats:
+        """The columns of numbers, side by side; what else they hold is told."""
+        names = [n for n, kind in zip(self.columns, self.kinds, strict=True) if kind == NUMBER]
+        if not names:
+            return np.empty((len(X), 0))
+        try:
+            table = check_numbers(X[names])
+            strange = [n for n, kind in zip(names, X[names].dtypes, strict=True) if is_time(kind)]
+        except (TypeError, ValueError) as error:
+            strange = [name for name in names if not passes_for_numbers(X[name])]
+            if not strange:
+                raise
+            cause: Exception | None = error
+        else:
+            cause = None
+        if strange:
+            raise ValueError(
+                f"{listed(map(repr, strange), N_NAMED)} must hold numbers, but "
+                f"{'holds' if len(strange) == 1 else 'hold'} something else, such as "
+                f"{first_in(X[strange[0]])}; name what is a category in categorical or ordinal, "
+                "and what is a date in dates, or drop it."
+            ) from cause
+        rows, wrong = np.nonzero(np.isinf(table))
+        if len(rows):
+            raise ValueError(
+                f"column {names[wrong[0]]!r} is {table[rows[0], wrong[0]]} in data row "
+                f"{rows[0] + 1}, but every value must be finite; replace such values, or leave the "
+                "rows out."
+            )
+        return np.asarray(table, dtype=np.float64)
+
+    def _codes(self, X: Any, given_by: str) -> dict[str, Ints]:
+        """The number of each cell's level, −1 where it is missing; other levels are told."""
+        found, unknown = dict[str, Ints](), list[UnknownLevels]()
+        for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
+            if kind in (CATEGORY, ORDINAL) and of is not None:
+                found[name], others = codes_in(X[name], of)
+                if others:
+                    unknown.append(UnknownLevels(name, others, of))
+        check_levels(unknown, len(X), given_by)
+        return found
+
+    def _dates(self, X: Any) -> dict[str, Floats]:
+        """Microseconds since 1970 of each column of dates; what is not a date is told."""
+        found, wrong = dict[str, Floats](), list[str]()
+        for name, kind, order in zip(self.columns, self.kinds, self.orders, strict=True):
+            if kind in (DATE, END):
+                found[name], is_wrong, is_open = instants(X[name], order)
+                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open)
+        if wrong:
+            raise ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}.")
+        return found
+
+
+DATE_REMEDY = (
+    "write dates as 2024-03-31 (year, month, day), empty the cells if they are not known, or leave "
+    "the column out"
+)
+
+
+def indicators(codes: Ints, shares: Floats) -> Floats:
+    """(1[k] − p_k)/√p_k for each level k; NaN in all of them where the level is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.encoding import indicators
+    >>> indicators(np.array([0, 1, -1]), np.array([0.25, 0.75])).round(3)
+    array([[ 1.5  , -0.866],
+           [-0.5  ,  0.289],
+           [   nan,    nan]])
+    """
+    is_level = codes[:, np.newaxis] == np.arange(len(shares))
+    values = (is_level - shares) / np.sqrt(shares)
+    values[codes < 0] = np.nan
+    return np.asarray(values)
+
+
+def levels_in(column: Any, name: str) -> list[str]:
+    """The levels that occur: declared ones in their order, others as people would sort them.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import levels_in
+    >>> levels_in(["day 10", None, "day 2"], "visit"), levels_in([2.0, 1, 2], "grade")
+    (['day 2', 'day 10'], ['1', '2'])
+    """
+    codes, values = distinct(column)
+    seen, n_known = {as_text(value) for value in values}, int((codes >= 0).sum())
+    if not seen:
+        raise ValueError(
+            f"column {name!r} is named in categorical, but none of its {len(codes)} cells has a "
+            "value; leave it out."
+        )
+    declared = declared_categories(column)
+    if declared is None:
+        found = sorted(sorted(seen), key=natural)
+    else:
+        order = dict.fromkeys(as_texts(list(declared)))
+        found = [text for text in order if text in seen]
+    if len(seen) > max(LEAST_NAMES, n_known / 2):
+        raise ValueError(
+            f"column {name!r} is named in categorical, but has {len(seen):,} levels in "
+            f"{n_known:,} rows ({listed(map(repr, found), 3)}), almost one for each, as names "
+            "or measurements have; leave it out, or join its levels to fewer."
+        )
+    if len(seen) > MANY_LEVELS:
+        warnings.warn(
+            f"category {name!r} has {len(seen)} levels, and becomes as many columns; join rare "
+            "levels if that is too many.",
+            stacklevel=2,
+        )
+    if len(seen) == 1:
+        warnings.warn(
+            f"category {name!r} has one level only, {found[0]!r}, and tells no samples apart; its "
+            "column is 0 for all of them.",
+            stacklevel=2,
+        )
+    return found
+
+
+def codes_in(column: Any, levels: Sequence[str]) -> tuple[Ints, dict[str, Ints]]:
+    """The number of each cell's level, −1 if it is missing; and the rows of all other levels.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import codes_in
+    >>> codes_in(["m", None, "x", "f"], ["f", "m"])
+    (array([ 1, -1, -1,  0]), {'x': array([2])})
+    """
+    cells, values = distinct(column)
+    number = {level: k for k, level in enumerate(levels)}
+    texts = [as_text(value) for value in values]
+    # One more, for cells without a value.
+    level_of = np.array([*(number.get(text, -1) for text in texts), -1], dtype=np.intp)
+    others: dict[str, Ints] = {}
+    for k in [k for k, text in enumerate(texts) if text not in number]:
+        rows = np.flatnonzero(cells == k)
+        others[texts[k]] = np.concatenate([others.get(texts[k], rows[:0]), rows])
+    return level_of[cells], others
+
+
+class UnknownLevels(NamedTuple):
+    """Levels of a column that nobody told of, with their rows."""
+
+    name: str
+    others: dict[str, Ints]
+    levels: list[str]
+
+
+def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -> None:
+    """Say in one sentence which levels of which columns are not known, and what to do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.encoding import UnknownLevels, check_levels
+    >>> check_levels([UnknownLevels("sex", {"x": np.array([2])}, ["f", "m"])], 40, "fit")
+    Traceback (most recent call last):
+    ...
+    ValueError: 1 of 40 rows has a level that the fit did not know: 'sex' has 'x' in 1 row, first
+    in data row 3 (known: 'f', 'm'); mend ...
+    """
+    if not unknown:
+        return
+    rows = set[int]()
+    told = []
+    for name, others, levels in unknown:
+        mine = np.unique(np.concatenate(list(others.values())))
+        rows.update(mine.tolist())
+        told.append(
+            f"{name!r} has {listed(map(repr, others), N_NAMED)} in {counted(len(mine), 'row')}, "
+            f"first in data row {mine[0] + 1} ({'known' if given_by == 'fit' else 'given'}: "
+            f"{listed(map(repr, levels), N_LEVELS)})"
+        )
+    who = "the fit did not know" if given_by == "fit" else "ordinal does not name"
+    more = (
+        "or fit again with samples of these levels"
+        if given_by == "fit"
+        else "or name these levels in ordinal, too, in their place"
+    )
+    has = "has a level" if len(rows) == 1 else "have levels"
+    raise ValueError(
+        f"{len(rows)} of {counted(n_rows, 'row')} {has} that {who}: "
+        f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
+        f"the rows out, {more}."
+    )
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things."""
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def first_date(days: Floats, name: str) -> str:
+    """The first of the dates, which is day 0."""
+    if np.isnan(days).all():
+        raise ValueError(
+            f"column {name!r} is named in dates or ages, but none of its {len(days)} cells has a "
+            "value; leave it out."
+        )
+    return as_iso(np.nanmin(days))
+
+
+def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> list[str]:
+    """What is wrong with a column of dates, in parts of a sentence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.encoding import date_problems
+    >>> date_problems("seen", ["soon", "x"], np.array([True, True]), np.array([False, False]))
+    ["column 'seen' holds 'soon' in data row 1, which is not a date (2 such cells)"]
+    """
+    is_bad, what = is_wrong, "which is not a date"
+    if not is_wrong.any():
+        is_bad, what = is_open, "of which the day and the month cannot be told apart"
+    if not is_bad.any():
+        return []
+    row, n = int(is_bad.argmax()), int(is_bad.sum())
+    more = f" ({n:,} such cells)" if n > 1 else ""
+    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1}, {what}{more}"]
+
+
+def check_not_dates(X: Any, names: Sequence[str]) -> None:
+    """Each date of a column would be a level."""
+    found = [name for name in names if are_dates(X[name])]
+    if found:
+        raise ValueError(
+            f"categorical names {listed(map(repr, found), N_NAMED)}, which "
+            f"{'holds' if len(found) == 1 else 'hold'} dates, and dates are never categories; name "
+            "such columns in dates (--date), for days since the first, or in ages (--age), for "
+            "years between two of them."
+        )
+
+
+def is_time(kind: Any) -> bool:
+    """Whether a column of this type holds dates or durations, which would pass for numbers."""
+    return str(kind).lower().startswith(("date", "time", "duration"))
+
+
+def passes_for_numbers(column: Any) -> bool:
+    """Whether a column holds numbers or truth values."""
+    values = column_values(column)
+    return values.dtype.kind == "b" or are_numbers(values)
+
+
+def first_in(column: Any) -> str:
+    """The first cell that is not a number, as a user would call it."""
+    values = column_values(column)
+    known = [value for value in values[~is_missing(values)].tolist() if not is_real(value)]
+    return repr(as_text(known[0])) if known else f"values of type {values.dtype}"
+
+
+def is_real(value: Any) -> bool:
+    """Whether a cell is a number."""
+    return isinstance(value, Real) and not isinstance(value, bool)

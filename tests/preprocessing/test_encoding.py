@@ -1,0 +1,595 @@
+"""Categories, ordered ones, dates and ages as features: weights, gaps, and what is refused."""
+
+import datetime
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from branchwise import Preparation
+from branchwise.preprocessing import complete_rows
+from branchwise.preprocessing.core import learn_steps
+
+LEVELS = ["low", "mid", "high"]
+
+
+def clinic(n=60, seed=0):
+    """Simulated: two numbers in different units, categories, an ordered one, and three dates."""
+    rng = np.random.default_rng(seed)
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), "D")
+    seen = pd.Timestamp("2020-03-01") + pd.to_timedelta(rng.integers(0, 700, n), "D")
+    frame = pd.DataFrame(
+        {
+            "crp": rng.gamma(2.0, 4.0, n),
+            "sex": rng.choice(["f", "m"], n),
+            "hb": rng.normal(13, 1.5, n),
+            "site": rng.choice(["bonn", "oslo", "rome"], n, p=[0.6, 0.3, 0.1]),
+            "grade": rng.choice(LEVELS, n),
+            "smoker": rng.random(n) < 0.4,
+            "born": born.strftime("%Y-%m-%d"),
+            "seen": seen.strftime("%Y-%m-%d"),
+        },
+        index=[f"P{k}" for k in range(n)],
+    )
+    frame.iloc[:3, frame.columns.get_loc("site")] = ["bonn", "oslo", "rome"]
+    frame.iloc[:2, frame.columns.get_loc("sex")] = ["f", "m"]
+    frame.iloc[:2, frame.columns.get_loc("smoker")] = [True, False]
+    return frame
+
+
+ALL = {
+    "categorical": ["sex", "site", "smoker"],
+    "ordinal": {"grade": LEVELS},
+    "dates": ["seen"],
+    "ages": {"age": ("born", "seen")},
+}
+NAMES = [
+    *("crp", "sex=f", "sex=m", "hb", "site=bonn", "site=oslo", "site=rome", "grade"),
+    *("smoker=False", "smoker=True", "seen", "age"),
+]
+
+
+def squared_distances(X):
+    return ((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=2)
+
+
+# Weights
+
+
+def famd(numbers, categories):
+    """Principal coordinates by the definition: a singular value decomposition of the whole table.
+
+    Numbers are standardised, indicators divided by the roots of their shares, all centred, rows
+    weighted by 1/N.
+    """
+    parts = [(numbers - numbers.mean(axis=0)) / numbers.std(axis=0)]
+    for column in categories:
+        for level in sorted(set(column)):
+            indicator = np.array([float(value == level) for value in column])
+            scaled = indicator / np.sqrt(indicator.mean())
+            parts.append((scaled - scaled.mean())[:, None])
+    Z = np.hstack(parts)
+    U, s, Vt = np.linalg.svd(Z / np.sqrt(len(Z)), full_matrices=False)
+    return np.sqrt(len(Z)) * U * s, Vt
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_principal_axes_are_those_of_factor_analysis_of_mixed_data(seed):
+    frame = clinic(40, seed)[["crp", "sex", "hb", "site"]]
+    model = Preparation(categorical=["sex", "site"], standardize=True, pca=4)
+    found = model.fit_transform(frame)
+    wanted, _ = famd(frame[["crp", "hb"]].to_numpy(), [frame["sex"], frame["site"]])
+    wanted = wanted[:, :4]
+    wanted = wanted * np.sign((wanted * found).sum(axis=0))
+    np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(5, 30))
+def test_a_category_of_two_levels_is_a_standardised_number(seed, n):
+    rng = np.random.default_rng(seed)
+    flag = rng.integers(0, 2, n)
+    flag[:2] = [0, 1]
+    as_number = Preparation(standardize=True).fit_transform(pd.DataFrame({"x": flag.astype(float)}))
+    model = Preparation(categorical=["x"], standardize=True)
+    as_category = model.fit_transform(pd.DataFrame({"x": np.array(["f", "m"])[flag]}))
+    np.testing.assert_allclose(
+        squared_distances(as_category), squared_distances(as_number), rtol=1e-12, atol=1e-12
+    )
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 6))
+def test_a_category_has_variance_k_minus_1_and_at_most_1_in_any_direction(seed, n_levels):
+    rng = np.random.default_rng(seed)
+    codes = np.concatenate([np.arange(n_levels), rng.integers(0, n_levels, 30)])
+    frame = pd.DataFrame({"x": [f"level {k}" for k in codes]})
+    X = Preparation(categorical=["x"]).fit_transform(frame)
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
+    variances = np.linalg.eigvalsh(X.T @ X / len(X))
+    np.testing.assert_allclose(variances, [0, *[1] * (n_levels - 1)], atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"rank_normalize": True}, {"log1p": True}], ids=str)
+def test_without_standardize_a_category_weighs_as_much_as_the_average_number(options):
+    frame = clinic()[["crp", "hb", "sex", "site"]]
+    X = Preparation(categorical=["sex", "site"], **options).fit_transform(frame)
+    numbers = X[:, :2]
+    unit = np.mean(numbers.var(axis=0))
+    np.testing.assert_allclose(X[:, 2:4].var(axis=0).sum(), unit, rtol=1e-12)
+    np.testing.assert_allclose(X[:, 4:].var(axis=0).sum(), 2 * unit, rtol=1e-12)
+
+
+def test_weights_do_not_depend_on_the_unit_of_the_numbers():
+    frame = clinic()[["crp", "hb", "site"]]
+    model = Preparation(categorical=["site"])
+    small = frame.assign(crp=frame["crp"] / 1000, hb=frame["hb"] / 1000)
+    np.testing.assert_allclose(
+        model.fit_transform(frame), 1000 * model.fit_transform(small), rtol=1e-12
+    )
+
+
+def test_categories_without_numbers_have_weights_of_their_own():
+    frame = clinic()[["sex", "site"]]
+    both = [Preparation(categorical=["s*"], standardize=way) for way in (True, False)]
+    np.testing.assert_array_equal(*(model.fit_transform(frame) for model in both))
+
+
+def test_steps_leave_alone_what_they_are_not_for():
+    frame = clinic()
+    plain = Preparation(**ALL).fit(frame)
+    encoded = pd.DataFrame(plain.steps_["encode"].apply(frame), columns=NAMES)
+    indicators = [name for name in NAMES if "=" in name]
+    kept = pd.DataFrame(Preparation(**ALL, log1p=True, standardize=True).fit_transform(frame))
+    kept.columns = NAMES
+    np.testing.assert_allclose(kept[indicators], encoded[indicators])
+    logs = Preparation(**ALL, log1p=True).fit(frame).transform(frame)
+    np.testing.assert_array_equal(logs[:, NAMES.index("age")], encoded["age"])
+    np.testing.assert_array_equal(logs[:, NAMES.index("crp")], np.log1p(frame["crp"]))
+    ranked = Preparation(**ALL, rank_normalize=True, standardize=True).fit_transform(frame)
+    np.testing.assert_allclose(ranked[:, [NAMES.index(n) for n in indicators]], encoded[indicators])
+    assert (Preparation(**ALL, rank_normalize=True).fit_transform(frame)[:, -1] < 3).all()
+
+
+# Ordered categories, dates and ages
+
+
+def test_ordered_levels_are_counted():
+    frame = pd.DataFrame({"grade": ["mid", "low", "high", None, " "], "x": 1.0})
+    X = Preparation(ordinal={"grade": LEVELS}, impute="median").fit_transform(frame)
+    assert X[:, 0].tolist() == [1, 0, 2, 1, 1]
+    numbers = pd.DataFrame({"stage": [2.0, 1.0, 4.0]})
+    model = Preparation(ordinal={"stage": [1, 2, 3, 4]})
+    assert model.fit_transform(numbers).ravel().tolist() == [1, 0, 3]
+    assert model.transform(pd.DataFrame({"stage": [3, 4]})).ravel().tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pytest.param(["2024-01-03", "2024-01-01", "2024-01-31T12:00"], id="ISO"),
+        pytest.param(["03.01.2024", "01.01.2024", "31.01.2024 12:00"], id="points"),
+        pytest.param(["3/1/2024", "1/1/2024", "31/1/2024 12:00"], id="slashes"),
+        pytest.param(["1/3/2024", "1/1/2024", "1/31/2024 12:00"], id="month first"),
+        pytest.param(["3 Jan 2024", "01-JAN-2024", "31 January 2024 12:00"], id="names"),
+        pytest.param(
+            pd.DatetimeIndex(["2024-01-03T00", "2024-01-01T00", "2024-01-31T12"]), id="times"
+        ),
+        pytest.param(
+            pd.DatetimeIndex(["2024-01-03T02", "2024-01-01T02", "2024-01-31T14"]).tz_localize(
+                "Etc/GMT-2"
+            ),
+            id="zone",
+        ),
+        pytest.param(
+            [
+                datetime.date(2024, 1, 3),
+                datetime.date(2024, 1, 1),
+                datetime.datetime(2024, 1, 31, 12),
+            ],
+            id="objects",
+        ),
+    ],
+)
+def test_dates_are_days_since_the_first_in_training(dates):
+    model = Preparation(dates=["seen"])
+    found = model.fit_transform(pd.DataFrame({"seen": dates})).ravel()
+    assert found.tolist() == [2, 0, 30.5]
+    assert model.steps_["encode"].firsts == ["2024-01-01"]
+    before = model.transform(pd.DataFrame({"seen": ["2023-12-30"]}))
+    assert before.tolist() == [[-2]]
+
+
+def test_the_order_of_day_and_month_is_that_of_the_fit():
+    model = Preparation(dates=["seen"]).fit(pd.DataFrame({"seen": ["1/3/2024", "1/31/2024"]}))
+    assert model.transform(pd.DataFrame({"seen": ["2/1/2024"]})).tolist() == [[29]]
+
+
+def test_ages_are_years_between_two_dates():
+    frame = pd.DataFrame(
+        {
+            "born": ["2000-01-01", "1960-05-01", None],
+            "seen": pd.to_datetime(["2004-01-01", "1960-05-01", "2020-01-01"]),
+        }
+    )
+    model = Preparation(ages={"age": ("born", "seen")}, impute="median")
+    assert model.fit_transform(frame).tolist() == [[4], [0], [2]]
+    assert model.get_feature_names_out().tolist() == ["age"]
+    both = Preparation(dates=["seen"], ages={"age": ("born", "seen")}, impute="median").fit(frame)
+    assert both.get_feature_names_out().tolist() == ["seen", "age"]
+
+
+# Names, levels and tables
+
+
+def test_names_and_order_of_the_columns():
+    frame = clinic()
+    model = Preparation(**ALL, standardize=True).fit(frame)
+    assert model.get_feature_names_out().tolist() == NAMES
+    assert model.n_features_in_ == 8
+    assert model.feature_names_in_.tolist() == list(frame)
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        (pd.Categorical(["m", "f", "m"], categories=["x", "m", "f"]), ["m", "f"]),
+        ([True, False, True], ["False", "True"]),
+        (pd.array([True, False, None], dtype="boolean"), ["False", "True"]),
+        ([2.0, 1.0, np.nan], ["1", "2"]),
+        ([10, 2, 1.5], ["1.5", "2", "10"]),
+        (["grade 10", "grade 9", "  "], ["grade 9", "grade 10"]),
+    ],
+    ids=range(6),
+)
+def test_levels_are_those_that_occur_in_the_order_of_people(values, levels):
+    frame = pd.DataFrame({"x": values, "y": range(3)})
+    model = Preparation(categorical=["x"], impute="median").fit(frame)
+    assert model.steps_["encode"].levels[0] == levels
+
+
+def test_whole_numbers_are_the_same_level_as_1_and_as_1_0():
+    model = Preparation(categorical=["x"], standardize=True)
+    X = model.fit_transform(pd.DataFrame({"x": [1, 2, 1]}))
+    for again in ([1.0, 2.0, 1.0], ["1", "2", "1"], [np.float32(1), 2, True + 0]):
+        np.testing.assert_array_equal(model.transform(pd.DataFrame({"x": again})), X)
+
+
+def test_patterns_and_files_name_columns(tmp_path):
+    frame = clinic().rename(columns={"sex": "sex_kind", "site": "site_kind"})
+    (tmp_path / "names.txt").write_text("# of the ward\n*_kind\n\nsmoker\n")
+    frame = frame.drop(columns=["born", "seen", "grade"])
+    model = Preparation(categorical=[f"@{tmp_path / 'names.txt'}"]).fit(frame)
+    assert model.settings()["categorical"] == ["sex_kind", "site_kind", "smoker"]
+    assert model.categorical == [f"@{tmp_path / 'names.txt'}"]
+
+
+def test_adjust_takes_patterns():
+    frame = clinic()
+    about = frame[["site", "sex"]].rename(columns=lambda name: f"{name}_kind")
+    model = Preparation(adjust=["*_kind"]).fit(frame[["crp"]], covariates=about)
+    assert model.steps_["adjust"].names == ["site_kind", "sex_kind"]
+    named = Preparation(adjust=["sex_kind", "site_kind"]).fit(frame[["crp"]], covariates=about)
+    assert named.steps_["adjust"].names == ["sex_kind", "site_kind"]
+
+
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"rank_normalize": True, "pca": 3}])
+def test_a_row_does_not_depend_on_the_others(options):
+    frame = clinic()
+    frame.iloc[5, [0, 1, 4, 7]] = None
+    model = Preparation(**ALL, impute="median", **options)
+    X = model.fit_transform(frame)
+    np.testing.assert_array_equal(model.transform(frame), X)
+    shuffled = frame[frame.columns[::-1]].iloc[[9, 5, 2]].assign(note="x")
+    np.testing.assert_array_equal(model.transform(shuffled), X[[9, 5, 2]])
+
+
+def test_pandas_and_polars_agree():
+    frame = clinic()
+    model = Preparation(**ALL, standardize=True)
+    X = model.fit_transform(frame)
+    table = pl.from_pandas(frame)
+    np.testing.assert_array_equal(model.transform(table), X)
+    as_polars = clone(model).set_output(transform="polars").fit_transform(table)
+    assert as_polars.columns == NAMES
+    np.testing.assert_array_equal(as_polars.to_numpy(), X)
+    typed = table.with_columns(
+        pl.col("born", "seen").str.to_date(), pl.col("sex").cast(pl.Categorical)
+    )
+    np.testing.assert_array_equal(clone(model).fit_transform(typed), X)
+
+
+def test_clones_pickles_outputs_and_pipelines():
+    frame = clinic()
+    model = Preparation(**ALL, standardize=True)
+    X = model.fit_transform(frame)
+    np.testing.assert_array_equal(clone(model).fit_transform(frame), X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(frame), X)
+    prepared = clone(model).set_output(transform="pandas").fit_transform(frame)
+    assert prepared.columns.tolist() == NAMES
+    assert prepared.index.equals(frame.index)
+    whole = make_pipeline(clone(model), FunctionTransformer())
+    np.testing.assert_array_equal(whole.fit_transform(frame), X)
+    assert model.__sklearn_tags__().input_tags.categorical
+    with pytest.raises(NotFittedError):
+        clone(model).transform(frame)
+
+
+# Gaps
+
+
+def test_a_missing_category_is_neither_of_its_levels():
+    frame = clinic()
+    frame.iloc[3, [1, 3]] = None
+    model = Preparation(**ALL, impute="median", standardize=True)
+    row = dict(zip(NAMES, model.fit_transform(frame)[3], strict=True))
+    assert [row[name] for name in NAMES if name.startswith(("sex", "site"))] == [0] * 5
+
+
+def test_gaps_are_counted_by_the_columns_of_the_table():
+    frame = clinic()
+    frame.iloc[[3, 4, 5], 1] = [None, " ", ""]
+    frame.iloc[3, 7] = None
+    message = (
+        r"X has 5 missing values \(NaN\) in 3 of 8 columns \('sex': 3, 'seen': 1, 'age': 1\), but "
+        "every value must be known; drop such rows"
+    )
+    with pytest.raises(ValueError, match=message):
+        Preparation(**ALL).fit(frame)
+    assert np.flatnonzero(~complete_rows(frame)).tolist() == [3, 4, 5]
+    model = Preparation(**ALL, impute="drop").fit(frame[complete_rows(frame)])
+    with pytest.raises(ValueError, match="with impute='drop', drop such rows"):
+        model.transform(frame)
+
+
+STEPS = [
+    {},
+    {"standardize": True},
+    {"log1p": True, "standardize": True},
+    {"rank_normalize": True},
+    {"log1p": True, "rank_normalize": True, "adjust": ["ward", "risk"], "standardize": True},
+]
+
+
+@pytest.mark.parametrize("options", STEPS, ids=str)
+@pytest.mark.parametrize("impute", [None, "median", "drop"])
+def test_rows_with_gaps_are_prepared_as_far_as_they_are_known(options, impute):
+    frame = clinic()
+    rng = np.random.default_rng(0)
+    about = {"ward": rng.choice(["a", "b"], 60), "risk": rng.normal(size=60)}
+    covariates = about if "adjust" in options else None
+    model = Preparation(**ALL, impute=impute, **options, pca=3).fit(frame, covariates=covariates)
+    whole = Preparation(**ALL, impute=impute, **options).fit(frame, covariates=covariates)
+    wanted = whole.transform(frame, covariates=covariates)
+    np.testing.assert_array_equal(model.transform_known(frame, covariates=covariates), wanted)
+    gaps = frame.copy()
+    gaps.iloc[2, [0, 1]] = None
+    gaps.iloc[4, 6] = None
+    found = model.transform_known(gaps, covariates=covariates)
+    wanted[2, :3] = np.nan
+    wanted[4, -1] = np.nan
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("options", STEPS, ids=str)
+def test_steps_are_learned_from_the_known_values_of_each_column(options):
+    """As they are for impute="model", which fills gaps behind them."""
+    rng = np.random.default_rng(0)
+    X = rng.gamma(2.0, size=(40, 3))
+    X[:, 2] = 3.0
+    about = pd.DataFrame({"ward": rng.choice(["a", "b"], 40), "risk": rng.normal(size=40)})
+    covariates = about if "adjust" in options else None
+    gaps = X.copy()
+    gaps[:9, 1] = np.nan
+    gaps[3, 2] = np.nan
+    steps = learn_steps(Preparation(impute="model", **options), gaps, covariates, None)
+    for column, rows in ((0, slice(0, 40)), (1, slice(9, 40))):
+        known = None if covariates is None else covariates.iloc[rows].reset_index(drop=True)
+        alone = Preparation(**options).fit(X[rows, [column]].reshape(-1, 1), covariates=known)
+        together = Preparation(**options).fit(X, covariates=covariates)
+        together.steps_ = steps
+        wanted = alone.transform_known(X[:, [column]], covariates=covariates)
+        found = together.transform_known(gaps, covariates=covariates)
+        lacks = np.isnan(gaps[:, column])
+        assert np.isnan(found[lacks]).all(axis=0)[column]
+        if "adjust" in options and column == 1:  # up to where the covariates are centred
+            np.testing.assert_allclose(
+                np.diff(found[~lacks, column]), np.diff(wanted[~lacks, 0]), atol=1e-9
+            )
+        else:
+            np.testing.assert_allclose(found[~lacks, column], wanted[~lacks, 0], atol=1e-12)
+    constant = together.transform_known(gaps, covariates=covariates)[:, 2]
+    assert np.isnan(constant[3])
+    assert np.ptp(np.delete(constant, 3)) == 0
+
+
+def test_gaps_that_are_carried_need_a_known_value_in_each_column():
+    X = np.array([[1.0, np.nan], [2.0, np.nan]])
+    with pytest.raises(ValueError, match=r"impute='model' needs .* none in 1 \(column 1\); leave"):
+        learn_steps(Preparation(impute="model"), X, None, None)
+
+
+# What is refused
+
+
+def refused(frame, message, error=ValueError, **options):
+    with pytest.raises(error, match=message):
+        Preparation(**options).fit(frame)
+
+
+def test_unseen_levels_are_told_in_one_sentence():
+    frame = clinic()
+    model = Preparation(**ALL).fit(frame)
+    new = frame.iloc[:5].copy()
+    new.iloc[[1, 3], 1] = ["x", "y"]
+    new.iloc[3, 3] = "paris"
+    new.iloc[4, 4] = "huge"
+    message = (
+        r"^3 of 5 rows have levels that the fit did not know: 'sex' has 'x', 'y' in 2 rows, first "
+        r"in data row 2 \(known: 'f', 'm'\), 'site' has 'paris' in 1 row, first in data row 4 "
+        r"\(known: 'bonn', 'oslo', 'rome'\), 'grade' has 'huge' in 1 row, first in data row 5 "
+        r"\(known: 'low', 'mid', 'high'\); mend these cells, empty them if the value is not known, "
+        r"leave the rows out, or fit again with samples of these levels\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        model.transform(new)
+
+
+def test_levels_that_are_not_among_the_given_are_told_at_the_fit():
+    message = (
+        r"20 of 60 rows have levels that ordinal does not name: 'grade' has 'high' in 20 rows, "
+        r"first in data row \d+ \(given: 'low', 'mid'\); mend these cells, .* or name these levels "
+        "in ordinal, too, in their place"
+    )
+    frame = clinic().assign(grade=LEVELS * 20)[["crp", "grade"]]
+    refused(frame, message, ordinal={"grade": ["low", "mid"]})
+
+
+def test_names_and_measurements_are_not_categories():
+    frame = clinic()[["crp", "hb"]].assign(name=[f"P{k}" for k in range(60)])
+    message = r"'name' is named in categorical, but has 60 levels in 60 rows \('P0', 'P1', 'P2' and"
+    refused(frame, message, categorical=["name"])
+    refused(frame.drop(columns="name"), "almost one for each, as names or", categorical=["crp"])
+
+
+def test_many_levels_are_told_and_a_single_one():
+    frame = pd.DataFrame({"x": [f"{k % 51}" for k in range(300)], "y": np.arange(300.0)})
+    with pytest.warns(UserWarning, match="category 'x' has 51 levels, and becomes as many columns"):
+        Preparation(categorical=["x"]).fit(frame)
+    with pytest.warns(UserWarning, match="'x' has one level only, 'a', and tells no samples apart"):
+        X = Preparation(categorical=["x"], impute="median").fit_transform(
+            pd.DataFrame({"x": ["a", "a", None], "y": [1.0, 2.0, 3.0]})
+        )
+    assert X[:, 0].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [["2024-01-03", "2023-01-03"], pd.to_datetime(["2024-01-03", "2024-01-04"])],
+    ids=["text", "times"],
+)
+def test_dates_are_never_categories(dates):
+    message = (
+        r"categorical names 'seen', which holds dates, and dates are never categories; name such "
+        r"columns in dates \(--date\), .* or in ages \(--age\)"
+    )
+    refused(pd.DataFrame({"seen": dates}), message, categorical=["seen"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["2024-01-01", "soon", "later"], r"'soon' in data row 2, which is not a date \(2 such"),
+        (["2024-01-01", "2024-02-30", None], "'2024-02-30' in data row 2, which is not a date; wr"),
+        (["2024-01-01", "9999-12-31", None], "'9999-12-31' in data row 2, which is not a date"),
+        (
+            ["03/04/2024", "05/06/2024", None],
+            r"'03/04/2024' in data row 1, of which the day and th",
+        ),
+        ([44197.0, 44198.0, None], "holds '44197' in data row 1, which is not a date"),
+        ([None, None, None], "'seen' is named in dates or ages, but none of its 3 cells has a val"),
+        (
+            np.array(["2024-01-01", "NaT", "1500-01-01"], "datetime64[s]"),
+            "in data row 3, which is not a date",
+        ),
+    ],
+    ids=range(7),
+)
+def test_what_is_not_a_date_is_told_with_its_row(cells, message):
+    refused(pd.DataFrame({"seen": cells, "x": 1.0}), message, dates=["seen"], impute="median")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"categorical": "sex"}, ValueError, "'categorical' parameter of Preparation must be"),
+        (
+            {"categorical": [1]},
+            ValueError,
+            r"categorical=\[1\] must be a list of names or patterns",
+        ),
+        ({"categorical": ["sexx"]}, ValueError, "X has no column 'sexx'; did you mean 'sex'"),
+        ({"dates": ["visit_*"]}, ValueError, r"X has no column that fits 'visit_\*'"),
+        ({"ordinal": {"grade": "low"}}, ValueError, "ordinal has 'low' for 'grade', but must have"),
+        ({"ordinal": {"grade": ["a"]}}, ValueError, "the levels 'a', but must give two or more"),
+        ({"ordinal": {"grade": ["a", "a"]}}, ValueError, "must give two or more different ones"),
+        (
+            {"ages": {"age": ("born",)}},
+            ValueError,
+            r"ages has \('born',\) for 'age', but must have",
+        ),
+        ({"ages": {"age": ("born", "x")}}, ValueError, "X has no column 'x'"),
+        ({"ages": {"crp": ("born", "seen")}}, ValueError, "ages has the new name 'crp', but the"),
+        (
+            {"categorical": ["grade"], "ordinal": {"grade": LEVELS}},
+            ValueError,
+            "column 'grade' is named in categorical and ordinal, but a column is encoded in one",
+        ),
+        (
+            {"categorical": ["sex"]},
+            ValueError,
+            "'site', 'grade', 'born', 'seen' must hold numbers, but hold something else, such as "
+            "'bonn'; name what is a category in categorical or ordinal, and what is a date in",
+        ),
+    ],
+    ids=range(12),
+)
+def test_parameters_are_checked(options, error, message):
+    refused(clinic(), message, error, **options)
+
+
+def test_a_category_without_values_is_refused():
+    frame = pd.DataFrame({"x": [None, None, None], "y": 1.0})
+    refused(frame, "'x' is named in categorical, but none of its 3 cells has", categorical=["x"])
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame({"sex": ["f", "m"], "sex=f": [1.0, 2.0]})
+    refused(frame, "makes two columns of the name 'sex=f'; rename", categorical=["sex"])
+
+
+def test_infinite_numbers_are_told_with_their_column():
+    frame = clinic()[["crp", "sex"]]
+    frame.iloc[4, 0] = np.inf
+    refused(frame, "column 'crp' is inf in data row 5, but every value", categorical=["sex"])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [np.ones((4, 2)), sparse.csr_array(np.ones((4, 2))), pd.DataFrame(np.ones((4, 2)))],
+    ids=["array", "sparse", "no names"],
+)
+def test_encoding_is_for_a_data_frame(X):
+    message = "categorical, ordinal, dates and ages are for a DataFrame in memory, whose columns"
+    refused(X, message, TypeError, categorical=["sex"])
+    model = Preparation(categorical=["sex"]).fit(clinic()[["sex", "crp"]])
+    with pytest.raises(TypeError, match=message):
+        model.transform(X)
+
+
+def test_encoding_is_not_for_dask():
+    dask = pytest.importorskip("dask.dataframe")
+    frame = clinic()[["crp", "sex"]]
+    lazy = dask.from_pandas(frame, npartitions=2)
+    with pytest.raises(ValueError, match="encoding is for tables in memory, but X is a Dask array"):
+        Preparation(categorical=["sex"]).fit(lazy)
+    model = Preparation(categorical=["sex"]).fit(frame)
+    with pytest.raises(ValueError, match="categories, dates and ages are encoded in a table in"):
+        model.transform(lazy)
+
+
+def test_logarithms_are_asked_of_numbers_only():
+    frame = clinic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Preparation(**ALL, log1p=True).fit(frame)
+    frame.iloc[3, 2] = -4.0
+    refused(frame, r"X holds -4 in 'hb', row 3, but log1p=True needs", **ALL, log1p=True)

@@ -1,0 +1,143 @@
+"""impute="model": gaps go through the other steps, and a tree fills them before the axes."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+import branchwise
+from branchwise import Preparation
+from branchwise.datasets import make_tree
+from branchwise.pipeline import fit_pipeline
+from branchwise.preprocessing.steps import TreeMeans
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """A simulated tree of patients."""
+    X = make_tree(150, 8, topology="bifurcation", noise=0.05, random_state=0).X
+    return pd.DataFrame(np.exp(X), columns=list("abcdefgh"), index=[f"P{k}" for k in range(150)])
+
+
+@pytest.fixture(scope="module")
+def cohort(whole):
+    is_gap = np.random.default_rng(0).random(whole.shape) < 0.2
+    return whole.mask(is_gap)
+
+
+@pytest.fixture(scope="module")
+def fitted(cohort):
+    return Preparation(impute="model", log1p=True, standardize=True, pca=3).fit(cohort)
+
+
+def test_it_comes_after_the_other_steps_and_before_the_axes(fitted):
+    assert list(fitted.steps_) == ["log1p", "standardize", "impute", "pca"]
+    assert isinstance(fitted.steps_["impute"], TreeMeans)
+
+
+def test_scales_are_those_of_the_known_values(fitted, cohort):
+    logs = np.log1p(cohort.to_numpy())
+    np.testing.assert_allclose(fitted.steps_["standardize"].mean, np.nanmean(logs, axis=0))
+    np.testing.assert_allclose(fitted.steps_["standardize"].scale, np.nanstd(logs, axis=0))
+
+
+def test_axes_are_centred_where_the_filled_rows_are(fitted, cohort):
+    np.testing.assert_allclose(fitted.transform(cohort).mean(axis=0), 0, atol=1e-9)
+
+
+def test_known_values_stay_and_the_others_are_near_the_truth(whole, cohort):
+    filled = Preparation(impute="model").fit_transform(cohort)
+    known = cohort.notna().to_numpy()
+    np.testing.assert_array_equal(filled[known], cohort.to_numpy()[known])
+    apart = (filled - whole.to_numpy())[~known] / np.tile(whole.std(), (150, 1))[~known]
+    medians = (cohort.fillna(cohort.median()) - whole).to_numpy()[~known]
+    medians = medians / np.tile(whole.std(), (150, 1))[~known]
+    assert np.mean(apart**2) < 0.5 * np.mean(medians**2)
+
+
+def test_a_row_becomes_the_same_in_any_company(fitted, cohort):
+    together = fitted.transform(cohort)
+    model = Preparation(impute="model", log1p=True, standardize=True, pca=3)
+    np.testing.assert_array_equal(model.fit_transform(cohort), together)
+    for k in (0, 5, 149):
+        np.testing.assert_array_equal(fitted.transform(cohort.iloc[[k]])[0], together[k])
+
+
+def test_single_precision_stays(cohort):
+    model = Preparation(impute="model").fit(cohort.astype(np.float32))
+    assert model.transform(cohort.astype(np.float32)).dtype == np.float32
+
+
+def test_indicators_get_their_conditional_means(cohort):
+    sex = np.where(cohort["a"].fillna(1.0) > 1, "f", "m")
+    table = cohort.assign(sex=pd.Series(sex, cohort.index).mask(np.arange(150) % 9 == 0))
+    found = Preparation(impute="model", categorical=["sex"], standardize=True)
+    found = found.set_output(transform="pandas").fit_transform(table)
+    assert not found.isna().to_numpy().any()
+    # Those of low values are rather men.
+    lacking = table["sex"].isna()
+    assert np.corrcoef(found["sex=m"][lacking], found["a"][lacking])[0, 1] < -0.5
+
+
+def test_rows_without_any_known_value_are_named_and_get_one_mean(cohort, fitted):
+    table = cohort.copy()
+    table.iloc[[3, 8]] = np.nan
+    with pytest.warns(UserWarning, match=r"no known value in rows 'P3', 'P8', so that .* leave"):
+        made = fitted.transform(table)
+    np.testing.assert_array_equal(made[3], made[8])
+    with pytest.warns(UserWarning, match="no known value in row 0, so"):
+        fitted.transform(table.iloc[[3]].reset_index(drop=True))
+
+
+def test_a_column_without_any_known_value_is_an_error(cohort):
+    table = cohort.assign(b=np.nan)
+    with pytest.raises(ValueError, match=r"impute='model' needs a known value .* \('b'\); leave"):
+        Preparation(impute="model").fit(table)
+
+
+def test_sparse_tables_are_refused(cohort, fitted):
+    X = sparse.csr_array(cohort.to_numpy())
+    with pytest.raises(ValueError, match=r"is for dense tables, but X is .*; pass X.toarray\(\)"):
+        Preparation(impute="model").fit(X)
+    with pytest.raises(ValueError, match="is for dense tables, but X is a sparse matrix"):
+        Preparation(impute="model").fit(cohort.to_numpy()).transform(X)
+
+
+def test_dask_arrays_are_refused(cohort, fitted):
+    da = pytest.importorskip("dask.array")
+    X = da.from_array(cohort.to_numpy(), chunks=(50, 8))
+    with pytest.raises(ValueError, match="impute='model' is for tables in memory, but X is a Dask"):
+        Preparation(impute="model").fit(X)
+    with pytest.raises(ValueError, match="fills the gaps of tables in memory, but X is a Dask arr"):
+        Preparation(impute="model").fit(cohort.to_numpy()).transform(X)
+
+
+def test_it_says_to_scikit_learn_that_gaps_are_welcome():
+    tags = Preparation(impute="model").__sklearn_tags__().input_tags
+    assert tags.allow_nan
+    assert not tags.sparse
+
+
+def test_covariates_are_adjusted_for_in_what_is_known(cohort):
+    about = {"age": np.linspace(30, 80, 150)}
+    model = Preparation(impute="model", adjust=["age"], rank_normalize=True)
+    made = model.fit_transform(cohort, covariates=about)
+    assert np.isfinite(made).all()
+    np.testing.assert_array_equal(model.transform(cohort, covariates=about), made)
+
+
+def test_a_pipeline_fills_later_tables_and_keeps_it_in_its_file(cohort, whole, tmp_path):
+    made = fit_pipeline(cohort, preparation=Preparation(impute="model", standardize=True))
+    made.save(tmp_path / "tree.branchwise")
+    again = branchwise.load(tmp_path / "tree.branchwise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = made.place(cohort)
+    pd.testing.assert_frame_equal(again.place(cohort), expected)
+
+
+def test_what_learns_from_gaps_says_how_to_fill_them(cohort):
+    with pytest.raises(ValueError, match=r'is NaN, .*impute="median" or impute="model" fills in'):
+        branchwise.learn_trajectory(cohort)
