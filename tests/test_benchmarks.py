@@ -23,6 +23,7 @@ cases, data, programs, render, run = map(
     import_module, ("cases", "data", "programs", "render", "run")
 )
 real = import_module("real")
+imputation = import_module("imputation")
 measures, objective, subgradient, targets = map(
     import_module, ("measures", "objective", "subgradient", "targets")
 )
@@ -222,6 +223,11 @@ def test_page_on_landmarks_shows_its_results():
     landmarks = import_module("landmarks")
     document = json.loads((FOLDER / "results" / "landmarks.json").read_text("utf-8"))
     assert (FOLDER / "landmarks.md").read_text("utf-8") == landmarks.render(document)
+
+
+def test_page_on_imputation_shows_its_results():
+    document = json.loads((FOLDER / "results" / "imputation.json").read_text("utf-8"))
+    assert (FOLDER / "imputation.md").read_text("utf-8") == imputation.page_of(document)
 
 
 def test_points_turned_scaled_and_shifted_are_no_error(rng):

@@ -45,9 +45,10 @@ def test_the_pipeline(table, expected):
 
 def test_the_command_line(table, expected, tmp_path):
     table.to_csv(tmp_path / "table.csv")
-    assert main(["fit", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out")]) == 0
+    given = ["fit", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--full-precision"]
+    assert main(given) == 0
     check_same(branchwise.load(tmp_path / "out" / "model.branchwise").trajectory, expected)
-    times = pd.read_csv(tmp_path / "out" / "pseudotime.csv", index_col=0)
+    times = pd.read_csv(tmp_path / "out" / "samples.csv", index_col=0)
     assert times["branch"].tolist() == expected.branches_.tolist()
     np.testing.assert_allclose(times["pseudotime"], expected.pseudotime_, rtol=1e-12)
 

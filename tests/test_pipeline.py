@@ -2,6 +2,7 @@ import warnings
 from dataclasses import replace
 
 import dask
+import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,10 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 import branchwise
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.data.table import column
+from branchwise.datasets import make_tree
 from branchwise.io import Table, read_table
 from branchwise.io.lazy import Rows
 from branchwise.persistence.format import ModelFileError, read_state, write_state
 from branchwise.pipeline import fit_pipeline
+
+# These tables have one wide column, so that it is clear where samples come to lie.
+pytestmark = pytest.mark.filterwarnings("ignore:'(a|age)' carries")
 
 
 @pytest.fixture(scope="module")
@@ -138,18 +143,124 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
         gaps, DDRTree(2, random_state=0), Preparation(impute="drop", adjust=["site"])
     )
     assert len(made.estimator.embedding_) == 58
-    assert "s3" not in made.transform(gaps).index
+    with pytest.raises(ValueError, match="1 missing value in 1 column: 'site' 1 of 60; adjusting"):
+        made.transform(gaps)
+    known = gaps.drop(index="s9")  # new rows with gaps in what is measured are placed
+    assert made.transform(known).loc["s3"].notna().all()
     gaps["b"] = np.nan
     with pytest.raises(
         ValueError, match="Every row lacks a value: the DataFrame has 60 missing values"
     ):
-        made.transform(gaps)
+        fit_pipeline(gaps, preparation=Preparation(impute="drop"))
+
+
+# Encoded columns
+
+
+@pytest.fixture(scope="module")
+def clinic(frame):
+    """Simulated: with a category, one of numbers, an ordered one, and dates."""
+    rng = np.random.default_rng(1)
+    seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, 60), "D")
+    return frame.assign(
+        group=rng.integers(1, 4, 60),
+        grade=rng.choice(["low", "high"], 60),
+        seen=seen.strftime("%Y-%m-%d"),
+        born=pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, 60), "D"),
+    )
+
+
+CODED = Preparation(
+    categorical=["gr?up", "site"],
+    ordinal={"grade": ["low", "high"]},
+    dates=["seen"],
+    ages={"years": ("born", "seen")},
+    adjust=["age"],
+    standardize=True,
+)
+
+
+def test_what_is_encoded_is_a_feature_wherever_the_table_keeps_it(clinic, tmp_path):
+    made = fit_pipeline(clinic, DDRTree(2, random_state=0), CODED, root={"node": "T1"})
+    assert made.features == [*"abcd", "group", "site", "grade", "seen", "born"]
+    assert made.numbers == list("abcd")
+    X = clone(CODED).fit_transform(clinic[made.features], covariates=clinic)
+    expected = DDRTree(2, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(made.transform(clinic), expected, rtol=1e-9)
+    made.save(tmp_path / "model.branchwise")
+    again = branchwise.load(tmp_path / "model.branchwise")
+    new = clinic.iloc[::-1, ::-1].assign(a=clinic["a"] + 0.1, note="x")
+    pd.testing.assert_frame_equal(again.place(new), made.place(new))
+    assert again.numbers == made.numbers
+    clinic.to_csv(tmp_path / "clinic.csv", index_label="id")
+    encoded = [*made.features[4:]]
+    table = read_table(tmp_path / "clinic.csv", annotate=encoded, exclude=["age"])
+    pd.testing.assert_frame_equal(again.place(table), made.place(clinic), rtol=1e-9)
+
+
+def test_categories_alone_are_a_table(clinic, tmp_path):
+    preparation = Preparation(categorical=["site", "grade", "group"])
+    table = clinic[["site", "grade", "group"]]
+    made = fit_pipeline(table, DDRTree(2, random_state=0), preparation)
+    assert made.numbers == []
+    table.to_csv(tmp_path / "words.csv", index_label="id")
+    read = read_table(tmp_path / "words.csv", annotate=["site", "grade", "group"])
+    pd.testing.assert_frame_equal(made.place(read), made.place(table))
+
+
+def test_rows_that_lack_a_category_are_dropped_if_asked(clinic):
+    gaps = clinic.copy()
+    gaps.loc["s3", "b"] = np.nan
+    gaps.loc["s5", "grade"] = " "
+    gaps.loc["s7", "born"] = None
+    gaps.loc["s9", "age"] = None
+    dropping = clone(CODED).set_params(impute="drop")
+    made = fit_pipeline(gaps, DDRTree(2, random_state=0), dropping)
+    lost = {"s3", "s5", "s7", "s9"}
+    assert set(clinic.index) - set(made.trajectory.names_) == lost
+    # New rows with gaps are placed; what is adjusted for has to be known.
+    placed = made.place(gaps.assign(age=clinic["age"]))
+    assert placed.index.tolist() == clinic.index.tolist()
+    assert placed.loc[["s3", "s5", "s7", "s9"], "missing"].tolist() == [1, 1, 1, 0]
+    assert placed["distance"].notna().all()
+    with pytest.raises(ValueError, match="'age' 1 of 60; adjusting needs known values"):
+        made.place(gaps)
+    message = (
+        r"Every row lacks a value: the DataFrame has 64 missing values in 5 columns: 'site' 60"
+    )
+    with pytest.raises(ValueError, match=message):
+        fit_pipeline(gaps.assign(site=None), DDRTree(2, random_state=0), dropping)
+
+
+def test_a_column_is_not_encoded_and_adjusted_for(clinic):
+    both = clone(CODED).set_params(adjust=["site"])
+    with pytest.raises(
+        ValueError, match="'site' cannot be adjusted for and be a feature; leave it"
+    ):
+        fit_pipeline(clinic, DDRTree(2, random_state=0), both)
+
+
+def test_encoding_needs_a_table_in_memory(clinic):
+    X = sparse.csr_array(np.abs(clinic[list("abcd")].to_numpy()))
+    samples = clinic.index.tolist()
+    table = Table(X, list("abcd"), samples, clinic[["site"]], "cells.mtx")
+    coded = Preparation(categorical=["site"])
+    with pytest.raises(ValueError, match="holds a sparse matrix; leave categorical"):
+        fit_pipeline(table, DDRTree(2), coded)
+    lazy = replace(table, X=da.from_array(X.toarray(), chunks=(20, 4)))
+    with pytest.raises(ValueError, match="is read chunk by chunk; leave categorical"):
+        fit_pipeline(lazy, DDRTree(2), coded)
+    made = fit_pipeline(clinic[["a", "b", "c", "d", "site"]], DDRTree(2, random_state=0), coded)
+    with pytest.raises(
+        ValueError, match=r"cells.mtx is read chunk by chunk; read it into memory \("
+    ):
+        made.transform(lazy)
 
 
 def test_stages_are_told(frame):
     told = []
     fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, on_stage=told.append)
-    assert told == ["prepare", "fit", "trajectory"]
+    assert told == ["prepare", "fit", "trajectory", "trust"]
 
 
 @pytest.mark.parametrize(
@@ -232,10 +343,14 @@ def test_polars_tables(frame):
 
 def test_lacking_features_are_listed(frame):
     made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
-    with pytest.raises(
-        ValueError, match=r"lacks 2 of the 4 features of the model as numbers: b, d"
-    ):
-        made.transform(frame.drop(columns=["b", "d"]))
+    said = "has no values of 2 of the 4 features: 'b', 'd'; its samples are placed by the others"
+    with pytest.warns(UserWarning, match=said):
+        places = made.place(frame.drop(columns=["b", "d"]))
+    assert (places["missing"] == 2).all()
+    with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model as numbers"):
+        made.transform(frame.drop(columns=list("abcd")))
+    with pytest.raises(ValueError, match=r"lacks 1 of the 1 features of the model as numbers: b"):
+        made.transform(frame.assign(b="high"))
 
 
 @pytest.mark.parametrize(
@@ -368,24 +483,22 @@ def test_new_rows_of_a_lazy_table_are_placed_as_those_in_memory(parquet, frame, 
         pd.testing.assert_frame_equal(made.place(reversed_), made.place(whole))
 
 
-def test_rows_of_a_lazy_table_that_miss_a_value_are_dropped(frame, tmp_path, lazy_chunks):
-    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(impute="drop"))
+def test_rows_of_a_lazy_table_that_miss_a_value_are_placed(frame, tmp_path, lazy_chunks):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation())
     holes = frame.copy()
     holes.iloc[[3, 20], 1] = np.nan
     holes.iloc[24:32, 0] = np.nan  # all of a chunk
     holes.to_parquet(tmp_path / "holes.parquet", row_group_size=8)
     table = read_table(tmp_path / "holes.parquet", lazy=True, features=made.features)
     assert table.X.chunks[0][3] == 8
-    gone = {"s3", "s20", *frame.index[24:32]}
-    assert made.place(table).index.tolist() == [name for name in frame.index if name not in gone]
-    assert [len(part) for part in made.place_chunks(table)] == [7, 8, 7, 0, 8, 8, 8, 4]
+    pd.testing.assert_frame_equal(made.place(table), made.place(holes), rtol=1e-9)
+    assert [len(part) for part in made.place_chunks(table)] == [8, 8, 8, 8, 8, 8, 8, 4]
 
 
 @pytest.mark.parametrize(
     ("steps", "value", "message"),
     [
         ({}, np.inf, r"has inf in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
-        ({}, np.nan, r"has NaN in 'b' of sample 's20', row 20 \(row 4 of chunk 2\), but every"),
         ({"impute": "drop"}, -np.inf, r"has -inf in 'b' of sample 's20', row 20"),
         ({"log1p": True}, -2, r"X holds -2 in 'b', row 20 \(row 4 of chunk 2\), but log1p"),
         ({"log1p": True, "impute": "median"}, -2, r"X holds -2 in 'b', row 20"),
@@ -406,21 +519,6 @@ def test_values_that_cannot_be_placed_are_told_by_row_and_feature(
         table = replace(table, X=table.X.map_blocks(sparse.csr_array))
     with pytest.raises(ValueError, match=message):
         made.transform(table)
-
-
-@pytest.mark.parametrize("as_sparse", [False, True])
-def test_values_that_cannot_be_placed_do_no_harm_in_rows_that_are_dropped(
-    frame, tmp_path, lazy_chunks, as_sparse
-):
-    features = frame[list("abcd")].abs()
-    preparation = Preparation(log1p=True, impute="drop")
-    made = fit_pipeline(features, DDRTree(2, random_state=0), preparation)
-    features.iloc[20, :2] = [-2.0, np.nan]
-    features.to_parquet(tmp_path / "new.parquet", row_group_size=8)
-    table = read_table(tmp_path / "new.parquet", lazy=True)
-    if as_sparse:
-        table = replace(table, X=table.X.map_blocks(sparse.csr_array))
-    assert made.transform(table).index.tolist() == features.index.drop("s20").tolist()
 
 
 def test_names_of_columns_cause_no_warning_whichever_of_both_tables_has_them(
@@ -490,3 +588,59 @@ def test_fit_goes_on_from_a_checkpoint(parquet, lazy_chunks, tmp_path):
     made = fit_pipeline(lazy, model, Preparation(), resume=True)
     assert min(seen) > 2
     np.testing.assert_allclose(made.estimator.embedding_, whole.estimator.embedding_, atol=1e-9)
+
+
+# Advice
+
+
+def warned(frame, preparation):
+    """What a fit warns of."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit_pipeline(frame, DDRTree(n_components=2), preparation)
+    return [str(each.message) for each in said]
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Simulated patients on a tree in one unit, with a group, a date and a wide column."""
+    data = make_tree(120, 6, topology="bifurcation", noise=0.05, random_state=0)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(data.X, columns=[f"lab{k}" for k in range(6)])
+    frame["sex"] = rng.choice(["f", "m"], size=120)
+    frame["dead"] = rng.choice(["yes", "no"], size=120)
+    frame["seen"] = pd.date_range("2020-01-01", periods=120)
+    frame["wbc"] = rng.normal(7000, 500, size=120)
+    return frame
+
+
+def test_categories_are_not_units(mixed):
+    plain = mixed.drop(columns=["wbc", "dead", "seen"])
+    assert warned(plain, Preparation(categorical=["sex"])) == []
+    said = warned(plain.assign(wbc=mixed["wbc"]), Preparation(categorical=["sex"]))
+    assert len(said) == 1
+    assert said[0].startswith("'wbc' carries 100 % of the variance of all 7 numeric features")
+
+
+def test_dates_have_a_unit_and_axes_do_not_hide_it(mixed):
+    frame = mixed.drop(columns=["wbc", "dead", "sex"])
+    (said,) = warned(frame, Preparation(dates=["seen"], pca=3))
+    assert said.startswith("'seen' carries")
+    assert warned(frame, Preparation(dates=["seen"], pca=3, standardize=True)) == []
+
+
+def test_an_outcome_is_one_as_a_category_too(mixed):
+    frame = mixed.drop(columns=["wbc", "seen", "sex"])
+    (said,) = warned(frame, Preparation(categorical=["dead"]))
+    assert said.startswith("'dead' looks like an outcome")
+
+
+@pytest.mark.parametrize("pca", [None, 3])
+def test_gaps_that_a_tree_fills_do_not_disturb_advice(pca, mixed):
+    frame = mixed.drop(columns=["dead", "seen"]).mask(
+        np.random.default_rng(0).random((120, 8)) < 0.05
+    )
+    (said,) = warned(frame, Preparation(categorical=["sex"], impute="model", pca=pca))
+    assert said.startswith("'wbc' carries 100 %")
+    ready = Preparation(categorical=["sex"], impute="model", pca=pca, standardize=True)
+    assert warned(frame, ready) == []

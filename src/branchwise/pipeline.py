@@ -4,7 +4,9 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -15,7 +17,13 @@ from sklearn.base import clone
 from ._compat import import_pandas
 from ._memory import fits
 from ._messages import listed
-from ._typing import Bools, Floats, Matrix
+from ._typing import Floats, Matrix
+from .data.advice import (
+    advise_on_outcomes,
+    advise_on_prepared,
+    advise_on_size,
+    advise_on_table,
+)
 from .data.dask import (
     as_chunks,
     chunk_starts,
@@ -27,17 +35,24 @@ from .data.dask import (
 from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.table import (
+    InputError,
     Table,
     as_table,
     column,
     columns,
+    known_columns,
     missing_by_column,
     missing_message,
     named_columns,
     rows_of_table,
 )
+from .placing.held_out import reference_of
+from .placing.placer import Placed, Placer, unknown
+from .placing.reference import Reference
+from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
+from .preprocessing.encoding import NUMBER
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
 from .trajectory.learning import learn
@@ -69,8 +84,9 @@ def fit_pipeline(
     Parameters
     ----------
     data : DataFrame or Table
-        Numeric columns are features, but for those that the preparation adjusts for. A table that
-        was read lazily stays with the workers, but for the embedding, which is gathered; a model
+        Numeric columns are features, but for those that the preparation adjusts for, and so are
+        the columns that it encodes (categories, dates), whatever they hold. A table that was read
+        lazily stays with the workers, but for the embedding, which is gathered; a model
         of landmarks places all of its rows.
     estimator : SPL, DRTree, DDRTree or None, default=None
         Not fitted; a clone is. None: the default way of `learn_trajectory`.
@@ -96,7 +112,8 @@ def fit_pipeline(
     reading : dict or None, default=None
         How the table was read, to be kept.
     on_stage : callable
-        Called with "prepare", "fit", "trajectory" and, if wanted, "support" when these begin.
+        Called with "prepare", "fit", "trajectory", "trust" and, if wanted, "support" when these
+        begin.
 
     Returns
     -------
@@ -115,13 +132,15 @@ def fit_pipeline(
     on_stage("prepare")
     table = as_table(data)
     preparation = Preparation() if preparation is None else clone(preparation)
-    adjusted = set(preparation.adjust or ())
-    features = [name for name in table.features if name not in adjusted]
-    table = drop_incomplete(table, features, preparation)
+    adjusted = adjusted_columns(table, preparation)
+    features = features_of(table, preparation, adjusted)
+    table = drop_incomplete(table, features, preparation, adjusted)
     start = start_of(table, root or {})
-    X = preparation.fit_transform(
-        named_columns(table, features), covariates=covariates(table, preparation)
-    )
+    rows, about = named_columns(table, features), covariates(table, adjusted)
+    X = preparation.fit_transform(rows, covariates=about)
+    if getattr(estimator, "kernel", None) != "precomputed":
+        for message in advice(table, features, preparation, adjusted, X):
+            warnings.warn(message, stacklevel=2)
     on_stage("fit")
     X = held(X) if is_dask(X) else X
     names = np.array(table.samples)
@@ -138,26 +157,131 @@ def fit_pipeline(
         path = path.prune()
     if root is not None or end is not None:
         path = path.rooted(**start, end=end)
+    on_stage("trust")
+    reference = reference_of(path, rows, preparation, about, n_jobs=model.n_jobs)
     if support:
         on_stage("support")
         options = {"random_state": random_state, "n_jobs": model.n_jobs}
         path = resampled(path, X, support, **options)
-    return Pipeline(features, preparation, path, root is not None, reading or {}, embedding)
+    is_rooted, read = root is not None, reading or {}
+    return Pipeline(features, preparation, path, is_rooted, read, embedding, reference)
 
 
-def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparation) -> Table:
+def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str]) -> list[str]:
+    """The columns that a fit learns from: numbers, and what is encoded, in the table's order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise import Preparation
+    >>> from branchwise.data.table import as_table
+    >>> from branchwise.pipeline import features_of
+    >>> table = as_table(pd.DataFrame({"sex": ["f"], "age": [50], "site": ["a"], "crp": [1.5]}))
+    >>> features_of(table, Preparation(categorical=["sex"]), ["age"])
+    ['crp', 'sex']
+    """
+    encoded = encoded_columns(table, preparation)
+    both = [name for name in encoded if name in set(adjusted)]
+    if both:
+        raise ValueError(
+            f"{listed(map(repr, both), 5)} cannot be adjusted for and be a feature; leave "
+            f"{'it' if len(both) == 1 else 'them'} out of adjust, or out of categorical, ordinal, "
+            "dates and ages."
+        )
+    if encoded and (is_dask(table.X) or sparse.issparse(table.X)):
+        kind = "is read chunk by chunk" if is_dask(table.X) else "holds a sparse matrix"
+        raise ValueError(
+            f"categories, dates and ages are encoded in a table in memory, but {table.source} "
+            f"{kind}; leave categorical, ordinal, dates and ages out, or pass a DataFrame."
+        )
+    left_out, others = set(adjusted), set(encoded) - set(table.features)
+    return [
+        *(name for name in table.features if name not in left_out),
+        *(name for name in names_of(table) if name in others),
+    ]
+
+
+def encoded_columns(table: Table, preparation: Preparation) -> list[str]:
+    """The columns of a table that a preparation encodes, fitted or not."""
+    if "encode" in getattr(preparation, "steps_", {}):
+        step = preparation.steps_["encode"]
+        return [n for n, kind in zip(step.columns, step.kinds, strict=True) if kind != NUMBER]
+    if not preparation.encodes:
+        return []
+    return preparation.plan(names_of(table), table.source).columns
+
+
+def names_of(table: Table) -> list[str]:
+    """The columns of a table, features first."""
+    return list(dict.fromkeys([*table.features, *map(str, table.annotations.columns)]))
+
+
+def adjusted_columns(table: Table, preparation: Preparation) -> list[str]:
+    """The columns of a table that a preparation adjusts for, fitted or not."""
+    if "adjust" in getattr(preparation, "steps_", {}):
+        return list(preparation.steps_["adjust"].names)
+    return preparation.adjusted(names_of(table), table.source)
+
+
+def advice(
+    table: Table,
+    features: Sequence[str],
+    preparation: Preparation,
+    adjusted: Sequence[str],
+    X: Any,
+) -> list[str]:
+    """What a statistician would say of the features, and of X, what the preparation makes of them.
+
+    Of a table that is not in memory only names and numbers are looked at. Codes and copies are
+    looked for among the numbers of the table, not among what is encoded.
+    """
+    wide = [] if preparation.pca is not None else advise_on_size(len(table.samples), len(features))
+    if is_dask(table.X):
+        return [*advise_on_outcomes(features), *wide]
+    encoded = encoded_columns(table, preparation)
+    numbers = [name for name in features if name not in set(encoded)]
+    found = [*advise_on_table(columns(table, numbers), numbers, encoded), *wide]
+    if not (preparation.standardize or preparation.rank_normalize):
+        given = covariates(table, adjusted)
+        if preparation.pca is not None:
+            X = before_axes(preparation, named_columns(table, features), given)
+        found += advise_on_prepared(*measured(preparation, X, features))
+    return found
+
+
+def before_axes(preparation: Preparation, X: Any, given: Any) -> Any:
+    """Rows as they come to the last step, the principal axes."""
+    if preparation.impute == "model":  # gaps need not be filled to see how wide a column is
+        return preparation.transform_known(X, covariates=given)
+    same = copy(preparation)
+    same.steps_ = {name: step for name, step in same.steps_.items() if name != "pca"}
+    return same.transform(X, covariates=given)
+
+
+def measured(preparation: Preparation, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
+    """What has units of all that was prepared: indicators of categories have none."""
+    if "encode" not in preparation.steps_:
+        return X, list(features)
+    step = preparation.steps_["encode"]
+    kept = np.flatnonzero(~step.is_indicator)
+    return X[:, kept], [step.names[j] for j in kept]
+
+
+def drop_incomplete(
+    table: Table, features: Sequence[str], preparation: Preparation, adjusted: Sequence[str]
+) -> Table:
     """The table without rows that miss a value, if the preparation wants it so.
 
     It complains itself of a table that is not in memory.
     """
     if preparation.impute != "drop" or is_dask(table.X):
         return table
-    keep = complete_rows(columns(table, features), covariates(table, preparation))
+    keep = complete_rows(named_columns(table, features), covariates(table, adjusted))
     if not keep.any():
         raise ValueError(
             "Every row lacks a value: "
             + missing_message(
-                missing_by_column(table),
+                missing_by_column(table, encoded_columns(table, preparation)),
                 len(keep),
                 table.source,
                 "impute medians or exclude columns",
@@ -166,11 +290,11 @@ def drop_incomplete(table: Table, features: Sequence[str], preparation: Preparat
     return table if keep.all() else rows_of_table(table, keep)
 
 
-def covariates(table: Table, preparation: Preparation) -> Any:
-    """What the preparation adjusts for."""
-    if not preparation.adjust:
+def covariates(table: Table, names: Sequence[str]) -> Any:
+    """What a preparation adjusts for."""
+    if not names:
         return None
-    return import_pandas().DataFrame({name: column(table, name) for name in preparation.adjust})
+    return import_pandas().DataFrame({name: column(table, name) for name in names})
 
 
 def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
@@ -192,6 +316,8 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
                 "values there are."
             ) from error
         labels = labels.astype(np.float64)
+    elif labels.dtype.kind == "M":  # 2020-01-31 without its midnight
+        labels, value = labels.astype(str).where(labels.notna(), None), str(value)
     else:
         labels, value = labels.astype(object).map(str, na_action="ignore"), str(value)
     if not (labels == value).any():
@@ -240,8 +366,8 @@ class Pipeline:
     Attributes
     ----------
     features : list of str
-        Columns that the estimator learned from, before the preparation. New tables may have them
-        in any order, and further columns.
+        Columns that the estimator learned from, before the preparation: numbers, and what it
+        encodes. New tables may have them in any order, and further columns.
     preparation : Preparation
         Frozen: new rows are treated as the first ones were.
     trajectory : Trajectory
@@ -253,6 +379,9 @@ class Pipeline:
     embedding : array of shape (n_samples, n_components)
         The estimator's embedding of all samples of the table, also if it learned from landmarks;
         of a pipeline from a file, of the samples that it learned from.
+    reference : Reference or None
+        How far the rows of the training table lie from the tree, in the units that they were
+        prepared in; None with a kernel, and of a table that stayed in its file.
     """
 
     features: list[str]
@@ -261,11 +390,26 @@ class Pipeline:
     is_rooted: bool
     reading: dict[str, Any]
     embedding: Floats
+    reference: Reference | None = None
 
     @property
     def estimator(self) -> Any:
         """The fitted SPL, DRTree or DDRTree."""
         return self.trajectory.estimator_
+
+    @property
+    def numbers(self) -> list[str]:
+        """The features that are numbers in the table."""
+        step = self.preparation.steps_.get("encode")
+        if step is None:
+            return list(self.features)
+        return [n for n, kind in zip(step.columns, step.kinds, strict=True) if kind == NUMBER]
+
+    @cached_property
+    def placer(self) -> Placer:
+        """What places rows; other processes need no more."""
+        view, model = self.trajectory.view, self.estimator
+        return Placer.of(view, model, self.reference, self.features, self.preparation)
 
     def transform(self, data: Any) -> Any:
         """Place samples in the learned space.
@@ -273,13 +417,14 @@ class Pipeline:
         Parameters
         ----------
         data : DataFrame or Table
-            With the columns ``features``, and those that the preparation adjusts for. The rows
-            of a table that was read lazily are placed by the workers, chunk by chunk.
+            With the columns ``features``, and those that the preparation adjusts for. Values and
+            columns may be missing, if there is a ``reference``. The rows of a table that was read
+            lazily are placed by the workers, chunk by chunk.
 
         Returns
         -------
         embedding : DataFrame
-            One row per sample, without rows that ``impute="drop"`` drops.
+            One row per sample; NaN if nothing is known of it.
 
         Examples
         --------
@@ -291,44 +436,51 @@ class Pipeline:
         >>> made.transform(X.iloc[:2, ::-1]).columns.tolist()  # columns go by their names
         ['ddrtree0', 'ddrtree1']
         """
-        table = as_table(data)
-        return self._embedded(table).iloc[:, : len(self.estimator.components_)]
-
-    def _embedded(self, table: Table) -> Any:
-        """Embedding and linear coordinates of the rows of a table."""
-        if is_dask(table.X):
-            return import_pandas().concat(list(self._embedded_chunks(table)))
-        return embedded(table, self.features, self.preparation, self.estimator)
+        parts = [
+            frame_of(self.estimator, found.embedding, found.projection, names)
+            for found, names in self._parts(as_table(data))
+        ]
+        return import_pandas().concat(parts).iloc[:, : len(self.estimator.components_)]
 
     def place(self, data: Any) -> Any:
-        """The embedding of samples, and their places on the graph.
+        """The places of samples on the graph, and how much to trust each.
 
         Places go by linear coordinates (the estimator's `project`), as those of the first samples.
+        Of a sample with gaps these are the means of what the tree makes likely given the values
+        that are there.
 
         Parameters
         ----------
         data : DataFrame or Table
-            As for `transform`.
+            As for `transform`. Columns that it does not have are told in one warning.
 
         Returns
         -------
         places : DataFrame
-            The embedding, the linear coordinates, ``projection0`` and so on, and what
-            `branchwise.trajectory.Trajectory.project` returns: branch, pseudotime, distance from
-            the graph. Without a root given, no times.
+            By sample: ``branch``, ``position`` on it from 0 to 1, ``pseudotime``, ``distance`` from
+            the graph, the conformal ``p`` and the ``misfit`` that it comes from,
+            ``pseudotime_lower`` and ``pseudotime_upper`` (95 % of what is likely),
+            ``branch_probability`` of the named branch, ``out_of_range`` and ``drivers`` (columns,
+            in words), ``missing`` (how many features); then embedding and linear coordinates,
+            ``projection0`` and so on. docs/placing.md says what they mean. Without a root given,
+            neither branches nor times.
 
         Examples
         --------
+        A flower with a sepal measured in millimetres.
+
         >>> from sklearn.datasets import load_iris
         >>> from branchwise import DDRTree, Preparation
         >>> from branchwise.pipeline import fit_pipeline
         >>> X = load_iris(as_frame=True).data
         >>> made = fit_pipeline(X, DDRTree(random_state=0), Preparation(), root={"node": "T2"})
-        >>> places = made.place(X.iloc[:2] + 0.1)
-        >>> bool((places["pseudotime"] > 0).all())
-        True
+        >>> new = X.iloc[:2] + 0.1
+        >>> new.iloc[0, 1] *= 10
+        >>> places = made.place(new)
+        >>> (places["p"] <= 0.05).tolist(), places["out_of_range"].iloc[0]
+        ([True, False], 'sepal width (cm) 36 (2 to 4.4)')
         """
-        return self._placed(self._embedded(as_table(data)))
+        return import_pandas().concat(list(self.place_chunks(as_table(data))))
 
     def place_chunks(self, data: Table) -> Iterator[Any]:
         """The same, chunk by chunk, of a table that was read lazily and is too large for memory.
@@ -336,12 +488,12 @@ class Pipeline:
         Parameters
         ----------
         data : Table
-            As ``read_table(path, lazy=True)`` returns it.
+            As ``read_table(path, lazy=True)`` returns it; of one in memory, all at once.
 
         Yields
         ------
         places : DataFrame
-            Of the rows of the next chunk, maybe of none.
+            Of the rows of the next chunk.
 
         Examples
         --------
@@ -357,39 +509,143 @@ class Pipeline:
         >>> [len(places) for places in made.place_chunks(read_table(path, lazy=True))]
         [150]
         """
-        for embedding in self._embedded_chunks(data):
-            yield self._placed(embedding) if len(embedding) else embedding
+        for found, names in self._parts(data):
+            yield self._table(found, names)
 
-    def _embedded_chunks(self, table: Table) -> Iterator[Any]:
-        """What `embedded` makes of each chunk in turn; the workers are some chunks ahead."""
+    def branch_probabilities(self, data: Any) -> Any:
+        """How likely each branch is for samples, given what is known of them.
+
+        Parameters
+        ----------
+        data : DataFrame or Table
+            As for `place`.
+
+        Returns
+        -------
+        probabilities : DataFrame of shape (n_samples, n_branches)
+            Rows sum to one; NaN if nothing is known of a sample.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise.pipeline import fit_pipeline
+        >>> X = load_iris(as_frame=True).data
+        >>> found = fit_pipeline(X).branch_probabilities(X[:3])
+        >>> found.sum(axis=1).round(6).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        table = as_table(data)
+        parts = [found.assessed.branches for found, _ in self._parts(table)]
+        index = import_pandas().Index(table.samples, name="sample")
+        names = self.trajectory.view.branches.names
+        return import_pandas().DataFrame(np.vstack(parts), index=index, columns=names)
+
+    def training_places(self, data: Any) -> Any:
+        """What `place` says, of the rows of the training table that were not dropped.
+
+        They are where the fit has them, and their ``p`` and ``misfit`` are those of trees that were
+        learned without them. Of more than 4,000 rows so many were held out; the others have theirs
+        from the tree itself.
+
+        Parameters
+        ----------
+        data : DataFrame or Table
+
+        Returns
+        -------
+        places : DataFrame
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise.pipeline import fit_pipeline
+        >>> X = load_iris(as_frame=True).data
+        >>> places = fit_pipeline(X, root={"node": "T1"}).training_places(X)
+        >>> bool((places["p"] <= 0.05).mean() <= 0.05)
+        True
+        """
+        table = as_table(data)
+        adjusted = adjusted_columns(table, self.preparation)
+        table = drop_incomplete(table, self.features, self.preparation, adjusted)
+        points = self.trajectory.view.points
+        if is_dask(table.X):
+            n_missing = np.zeros(len(points), dtype=np.intp)
+            assessed = unknown(n_missing, len(self.trajectory.view.branches.names))
+        else:
+            X, _ = self._known(table)
+            assessed = self.placer.assess(X, covariates(table, adjusted))
+        if self.reference is not None and len(assessed.p) == len(points):
+            rows = self.reference.rows
+            assessed.misfit[rows], assessed.p[rows] = self.reference.misfit, self.reference.own_p
+        return self._table(Placed(self.embedding, points, assessed), table.samples)
+
+    def _parts(self, table: Table) -> Iterator[tuple[Placed, list[str]]]:
+        """Rows at their places, and their names: all at once, or chunk by chunk by the workers."""
+        check_adjusted(table, self.preparation)
+        if is_dask(table.X):
+            yield from self._chunks(table)
+            return
+        X, absent = self._known(table)
+        if absent:
+            warnings.warn(absent_message(table.source, absent, len(self.features)), stacklevel=4)
+        about = covariates(table, adjusted_columns(table, self.preparation))
+        yield self.placer.place(X, about, absent), table.samples
+
+    def _known(self, table: Table) -> tuple[Matrix, list[str]]:
+        """The features as numbers, NaN where they are not known, and those that a table lacks."""
+        if "encode" not in self.preparation.steps_:
+            return known_columns(table, self.features)
+        found = {name: column(table, name) for name in names_of(table) if name in self._wanted}
+        absent = [n for n in self.features if n not in found or not found[n].notna().any()]
+        if len(absent) == len(self.features):
+            columns(table, self.features)  # complains
+        text = [name for name in self.numbers if name in table.annotations and name not in absent]
+        if text:
+            columns(table, text)
+        pandas = import_pandas()
+        frame = pandas.DataFrame(
+            {name: found.get(name, np.nan) for name in self.features},
+            index=table.annotations.index,
+        )
+        return self.preparation.encode(frame), absent
+
+    @cached_property
+    def _wanted(self) -> set[str]:
+        return set(self.features)
+
+    def _chunks(self, table: Table) -> Iterator[tuple[Placed, list[str]]]:
+        """The rows of each chunk in turn; the workers are some chunks ahead."""
         dask, _ = import_dask()
+        if "encode" in self.preparation.steps_:
+            raise ValueError(
+                f"categories, dates and ages are encoded in a table in memory, but {table.source} "
+                "is read chunk by chunk; read it into memory (on the command line, without "
+                "--scheduler)."
+            )
         X = as_chunks(columns(table, self.features))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
-        given = dask.delayed(
-            (table.source, self.features, self.preparation, self.estimator.for_workers()),
-            traverse=False,
-        )
-        embed = dask.delayed(embedded_rows, pure=False)
+        given = dask.delayed((table.source, self.placer), traverse=False)
+        place = dask.delayed(placed_rows, pure=False)
         step = 2 * n_threads()
         for at in range(0, len(blocks), step):
+            abouts = [table.annotations.iloc[i:j] for i, j in pairwise(first[at : at + step + 1])]
             parts = [
-                embed(
-                    blocks[k], table.annotations.iloc[first[k] : first[k + 1]], k, first[k], given
-                )
-                for k in range(at, min(at + step, len(blocks)))
+                place(blocks[at + k], about, at + k, first[at + k], given)
+                for k, about in enumerate(abouts)
             ]
             with failures_in_words(X, X):
                 done = dask.compute(*parts)
-            yield from done
+            for found, about in zip(done, abouts, strict=True):
+                yield found, list(about.index)
 
-    def _placed(self, coordinates: Any) -> Any:
-        """Rows with their places on the graph, by their linear coordinates."""
-        projection = coordinates.iloc[:, len(self.estimator.components_) :]
-        places = self.trajectory.project(projection)
+    def _table(self, found: Placed, names: Sequence[str]) -> Any:
+        """Places on the graph, how much to trust them, and coordinates, side by side."""
+        frame = frame_of(self.estimator, found.embedding, found.projection, names)
+        view, points = self.trajectory.view, found.projection
+        places = table_of_places(view, points, found.assessed, frame.index)
         if not self.is_rooted:
-            # Branches are named from the root outwards, and positions count from there.
-            places = places[["edge", "source", "target", "position", "distance"]]
-        return coordinates.assign(**places)
+            places = places.drop(columns=list(OF_ROOTS))
+        return import_pandas().concat([places, frame], axis=1)
 
     def save(self, path: Any) -> None:
         """Write a model file, for `branchwise.load`.
@@ -400,6 +656,7 @@ class Pipeline:
             By custom with the ending ``.branchwise``.
         """
         from .persistence.format import write_state
+        from .persistence.reference import reference_state
         from .persistence.trajectory import trajectory_state
 
         state = {
@@ -409,21 +666,19 @@ class Pipeline:
             "trajectory": trajectory_state(self.trajectory),
             "is_rooted": self.is_rooted,
             "reading": self.reading,
+            "reference": reference_state(self.reference),
         }
         write_state(path, state)
 
 
-def embedded(
-    table: Table, features: Sequence[str], preparation: Preparation, estimator: Any
-) -> Any:
-    """Embedding and linear coordinates of a table in memory, prepared as the first one was."""
-    table = drop_incomplete(table, features, preparation)
-    rows = named_columns(table, features)
-    X = knowing(preparation, None if sparse.issparse(rows) else features).transform(
-        rows, covariates=covariates(table, preparation)
-    )
-    embedding, projection = np.asarray(estimator.transform(X)), np.asarray(estimator.project(X))
-    return frame_of(estimator, embedding, projection, table.samples)
+def check_adjusted(table: Table, preparation: Preparation) -> None:
+    """What a preparation adjusts for is known of every sample."""
+    names = adjusted_columns(table, preparation)
+    gaps = {name: int(column(table, name).isna().sum()) for name in names}
+    gaps = {name: count for name, count in gaps.items() if count}
+    if gaps:
+        remedy = "adjusting needs known values: fill them in, or leave such rows out"
+        raise InputError(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
 def knowing(preparation: Preparation, names: Sequence[str] | None) -> Preparation:
@@ -450,51 +705,23 @@ def frame_of(model: Any, embedding: Any, projection: Any, samples: Sequence[str]
     return pandas.concat([drawn, linear], axis=1)
 
 
-def embedded_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Any:
-    """What `embedded` makes of the rows of one chunk, on a worker."""
-    source, features, preparation, estimator = given
-    table = Table(as_rows(rows), features, list(annotations.index), annotations, source)
-    X = table.X
-    if preparation.impute is not None:
-        keep = np.ones(X.shape[0], dtype=bool)
-        if preparation.impute == "drop":
-            keep = complete_rows(X, covariates(table, preparation))
-        # Of a whole table this is an error, of a part of it not.
-        if not keep.any():
-            none = np.empty((0, len(estimator.components_)))
-            return frame_of(estimator, none, none, [])
-        X = without_gaps(X, keep)
-    check_chunk(replace(table, X=X), index, start, preparation)
-    return embedded(table, features, preparation, estimator)
-
-
-def without_gaps(X: Matrix, keep: Bools) -> Matrix:
-    """X with zeros for what is missing, and in the place of rows that are dropped.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.pipeline import without_gaps
-    >>> without_gaps(np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([True, False]))
-    array([[1., 0.],
-           [0., 0.]])
-    """
-    if sparse.issparse(X):
-        known = np.repeat(keep, np.diff(X.indptr)) & ~np.isnan(X.data)
-        return sparse.csr_array((np.where(known, X.data, 0.0), X.indices, X.indptr), X.shape)
-    return np.where(keep[:, None] & ~np.isnan(X), X, 0.0)
+def placed_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Placed:
+    """The rows of one chunk at their places, on a worker."""
+    source, placer = given
+    table = Table(as_rows(rows), placer.columns.names, list(annotations.index), annotations, source)
+    check_chunk(table, index, start, placer.preparation)
+    return placer.place(table.X, covariates(table, adjusted_columns(table, placer.preparation)))
 
 
 def check_chunk(table: Table, index: int, start: int, preparation: Preparation) -> None:
     """Rows that the preparation can work with; the complaint names feature, row and chunk."""
     values = table.X.data if sparse.issparse(table.X) else table.X
-    if not np.isfinite(values).all():
-        row, column, value = first_cell(table.X, lambda values: ~np.isfinite(values))
+    if np.isinf(values).any():
+        row, column, value = first_cell(table.X, np.isinf)
         raise ChunkError(
-            f"{table.source} has {'NaN' if np.isnan(value) else value} in "
-            f"{table.features[column]!r} of sample {table.samples[row]!r}, row "
-            f"{start + row} (row {row} of chunk {index}), but every value must be finite; drop "
-            "such rows or replace such values."
+            f"{table.source} has {value} in {table.features[column]!r} of sample "
+            f"{table.samples[row]!r}, row {start + row} (row {row} of chunk {index}), but every "
+            "value must be finite; drop such rows or replace such values."
         )
     if preparation.log1p:
         check_logarithms(table.X, index, start, table.features)
@@ -558,7 +785,8 @@ def learn_trajectory(
     -------
     trajectory : Trajectory
         With ``evidence_``, ``support_``, and ``p`` and ``support`` in ``branch_table_``. The
-        fitted `DDRTree` is its ``estimator_``; `Trajectory.place` places new samples.
+        fitted `DDRTree` is its ``estimator_``; `Trajectory.place` places new samples, and says how
+        much to trust each place by what its ``reference_`` knows.
 
     Examples
     --------
@@ -581,6 +809,7 @@ def learn_trajectory(
     message = occupancy_message(path)
     if message is not None:
         warnings.warn(message, stacklevel=2)
+    path = path.with_reference(reference_of(path, X, n_jobs=n_jobs))
     return resampled(path, X, support, random_state=random_state, n_jobs=n_jobs, show=verbose > 0)
 
 

@@ -139,7 +139,8 @@ def test_new_samples_by_the_estimator():
     places = found.place(X[60:])
     assert places.index.equals(X.index[60:])
     expected = found.project(model.project(X[60:])).set_axis(X.index[60:])
-    assert places.equals(expected)
+    same = ["branch", "pseudotime", "distance"]
+    assert places[same].equals(expected[same])
     with pytest.raises(ValueError, match="feature names should match"):
         found.place(X[["b", "a", "c", "d"]])
     # Views know the estimator as well.

@@ -5,9 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..pipeline import Pipeline
+from ..placing.reference import axes_of
 from ..preprocessing import Preparation
 from .estimators import estimator_from_state
 from .format import ModelFileError, Unsound, read_state
+from .reference import reference_from_state
 from .trajectory import trajectory_from_state
 
 
@@ -37,8 +39,11 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
         or model.n_features_in_ != len(preparation.get_feature_names_out())
     ):
         raise Unsound(f"holds a pipeline with {n_given} features, but its parts have others")
+    axes, _ = axes_of(model, preparation.steps_.get("pca"))
+    sizes = (*axes.shape, n_given, len(trajectory.view.points))
+    reference = reference_from_state(state.get("reference"), sizes)
     return Pipeline(
-        features, preparation, trajectory, is_rooted, reading, trajectory.estimator_.embedding_
+        features, preparation, trajectory, is_rooted, reading, model.embedding_, reference
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_pandas
-from .._typing import Ints
+from .._typing import Floats, Ints
 from ..data.dask import is_dask
 from ..trajectory.bootstrap import Support
 from ..trajectory.checks import check_edges, check_points, check_positions, check_sigma
@@ -13,6 +13,7 @@ from ..trajectory.core import Trajectory
 from ..trajectory.view import Root, View
 from .estimators import estimator_from_state, estimator_state
 from .format import Unsound
+from .reference import reference_from_state, reference_state
 
 # Columns of the tables of support.
 NUMBERS = ("support", "similarity", "n_samples")
@@ -49,6 +50,7 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
         "end": view.end,
         "sigma": view.sigma,
         "support": None if trajectory.support_ is None else support_state(trajectory.support_),
+        "reference": reference_state(trajectory.reference_),
     }
 
 
@@ -70,6 +72,7 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
         sigma = check_sigma(state["sigma"])
         # Files of the first releases are without it.
         support = support_from_state(state.get("support"))
+        reference = reference_from_state(state.get("reference"), _sizes(model, points))
     except Unsound:
         raise
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -77,8 +80,14 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
             f"holds a trajectory that is not as branchwise writes it ({error})"
         ) from error
     view = View.placed(nodes, edges, points, sigma=sigma, roots=roots, end=end)
-    trajectory = Trajectory.from_view(view, names=names, estimator=model)
+    trajectory = Trajectory.from_view(view, names=names, estimator=model).with_reference(reference)
     return trajectory if support is None else trajectory.with_support(support)
+
+
+def _sizes(model: Any, points: Floats) -> tuple[int, int, int, int]:
+    """Those that `reference_from_state` wants; there is none without an estimator."""
+    d, n_features = (0, 0) if model is None else model.components_.shape
+    return d, n_features, n_features, len(points)
 
 
 def support_state(support: Support) -> dict[str, Any]:

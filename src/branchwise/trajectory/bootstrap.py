@@ -217,7 +217,7 @@ def support(
     {'T1-F1': 1.0, 'F1-T2': 1.0, 'F1-T3': 1.0}
     """
     model = check_model(trajectory)
-    method = check_method(method, model, trajectory._steps)
+    method = check_method(method, model, trajectory.steps)
     n_resamples = check_resamples(n_resamples)
     check_level(level)
     n_samples = len(trajectory.names_)
@@ -236,7 +236,7 @@ def support(
             model.set_params(n_jobs=1)
         view = trajectory.view
         roots = landmarks(view.base, view.milestone_names, view.default_roots)
-        given = {"model": model, "X": X, "steps": trajectory._steps, "roots": roots}
+        given = {"model": model, "X": X, "steps": trajectory.steps, "roots": roots}
     make = bootstrapped if method == "bootstrap" else drawn
     task = Task(outline(trajectory), check_jaccard(min_jaccard), make, given)
     entropy = check_random_state(random_state).randint(2**31 - 1)
@@ -326,22 +326,42 @@ def bootstrapped(
     """A fit to the different ones of rows drawn with replacement, all samples on its graph."""
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
     rows = np.unique(rng.integers(n_samples, size=n_samples))
-    (made, options), *later = steps
-    if made == "learn":
+    first, *later = steps
+    if first[0] == "learn":
         if len(rows) > MOST_ROWS:
             rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
-        model = learn(rows_of(model, X, rows), **options).estimator_
-        points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples))))
-        fitted = Trajectory.from_estimator(model, points=points)
-        return repeated(fitted, later, rows, roots), len(rows) / n_samples, bool(model.converged_)
-    seed = int(rng.integers(2**31 - 1))
-    model = clone(model).set_params(random_state=seed)
-    weigh_tree(model, len(rows) / n_samples)
-    model.fit(rows_of(model, X, rows))
-    points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples), rows)))
-    fitted = Trajectory.from_estimator(model, points=points, **options)
+        seed, train = 0, None
+    else:
+        seed, train = int(rng.integers(2**31 - 1)), rows
     part = len(rows) / n_samples
+    model = fitted_again(model, rows_of(model, X, rows), first, seed, part)
+    points = np.asarray(model.project(rows_of(model, X, np.arange(n_samples), train)))
+    options = {} if first[0] == "learn" else first[1]
+    fitted = Trajectory.from_estimator(model, points=points, **options)
     return repeated(fitted, later, rows, roots), part, bool(model.converged_)
+
+
+def fitted_again(model: Any, X: Any, made: Step, seed: int, part: float) -> Any:
+    """An estimator fitted to other samples as that of a trajectory was to its own.
+
+    Parameters
+    ----------
+    model : estimator
+        With the parameters of the first one.
+    X : array-like or sparse matrix
+    made : (method, arguments)
+        The first of the steps.
+    seed : int
+        Not used by the default way, in which there is no chance.
+    part : float
+        How many samples there are, as a part of those of the first fit.
+    """
+    method, options = made
+    if method == "learn":
+        return learn(X, **options).estimator_
+    model = clone(model).set_params(random_state=seed)
+    weigh_tree(model, part)
+    return model.fit(X)
 
 
 def drawn(rng: np.random.Generator, trajectory: Trajectory) -> tuple[Trajectory, float, bool]:
@@ -523,7 +543,7 @@ def check_model(trajectory: Trajectory) -> Any:
             "make it without points=…, of the samples of the fit."
         )
     # One from a file, also if it was pruned or rooted since.
-    if not {call for call, _ in trajectory._steps[:1]} & {"from_estimator", "learn"}:
+    if not {call for call, _ in trajectory.steps[:1]} & {"from_estimator", "learn"}:
         raise ValueError(
             "A trajectory from a file does not remember how it was pruned and rooted; call support "
             "before it is saved."

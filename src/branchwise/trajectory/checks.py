@@ -17,6 +17,7 @@ from .._messages import listed
 from .._typing import Bools, Floats, Ints, Matrix
 from ..data.checks import check_finite, check_not_huge
 from ..data.dask import check_not_dask
+from ..data.masked import unmasked
 from ..structures.base import graph_of
 
 # Numbers in a dense block of features (8 MiB).
@@ -70,7 +71,9 @@ def check_edges(edges: Any, n_nodes: int) -> Ints:
 def check_positions(points: Any, name: str, n_dims: int | None = None) -> Floats:
     """A finite array of positions, of the right number of dimensions."""
     try:
-        checked = check_array(points, dtype=np.float64, ensure_all_finite=False, input_name=name)
+        checked = check_array(
+            unmasked(points), dtype=np.float64, ensure_all_finite=False, input_name=name
+        )
     except (TypeError, ValueError) as error:
         complaint = re.split(r"\n(?:array=|\[)", str(error))[0].rstrip(":. \n")
         raise ValueError(

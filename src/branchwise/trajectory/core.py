@@ -42,6 +42,7 @@ from .view import View
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from ..placing.reference import Reference
     from .bootstrap import Support
 
 
@@ -256,6 +257,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
     def _set(self, view: View, names: Any, estimator: Any = None, steps: Steps = ()) -> None:
         """Set all attributes."""
         self.support_: Support | None = None
+        self.reference_: Reference | None = None
         geometry = view.geometry
         self.view, self.names_, self.estimator_, self._steps = view, names, estimator, steps
         self.nodes_, self.edges_, self.distance_ = geometry.nodes, geometry.edges, geometry.distance
@@ -268,7 +270,7 @@ class Trajectory(FeaturesMixin, ExportMixin):
         new = type(self).__new__(type(self))
         new._set(view, self.names_, self.estimator_, (*self._steps, *steps))
         if view.base is self.view.base:
-            new.support_ = self.support_
+            new.support_, new.reference_ = self.support_, self.reference_
         return new
 
     def with_support(self, found: "Support") -> Self:
@@ -296,6 +298,39 @@ class Trajectory(FeaturesMixin, ExportMixin):
         new = self._with(self.view)
         new.support_ = found
         return new
+
+    def with_reference(self, found: "Reference | None") -> Self:
+        """The same trajectory, with how far the rows that it was learned from lie from it.
+
+        Parameters
+        ----------
+        found : Reference or None
+            What `branchwise.placing.held_out.reference_of` returned.
+
+        Returns
+        -------
+        trajectory : Trajectory
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from branchwise import DDRTree
+        >>> from branchwise.placing.held_out import reference_of
+        >>> from branchwise.trajectory import Trajectory
+        >>> X = load_iris().data
+        >>> path = Trajectory.from_estimator(DDRTree(random_state=0).fit(X)).prune()
+        >>> surer = path.with_reference(reference_of(path, X))
+        >>> bool((surer.place([[6.0, 30.0, 4.0, 1.2]]).p < 0.05).item())
+        True
+        """
+        new = self._with(self.view)
+        new.reference_ = found
+        return new
+
+    @property
+    def steps(self) -> Steps:
+        """How it was made, for what makes it again; nothing for one from a file."""
+        return self._steps
 
     # Attributes that are computed when they are asked for
 
@@ -557,25 +592,31 @@ class Trajectory(FeaturesMixin, ExportMixin):
     def place(self, X: Any) -> "DataFrame":
         """Place new samples on the graph, as the samples of the fit were placed.
 
-        That is where their linear coordinates (``estimator_.project(X)``) are nearest to it.
+        That is where their linear coordinates (``estimator_.project(X)``) are nearest to it. Of a
+        sample with gaps these are the means of what the tree makes likely given the values that are
+        there.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Samples with the features that the estimator was fitted to; of another cohort, say.
+            Samples with the features that the estimator was fitted to; of another cohort, say. NaN
+            where a value is missing, if there is a ``reference_``.
 
         Returns
         -------
         places : DataFrame
-            As `project` returns it.
+            By sample: ``branch``, ``position`` on it from 0 to 1, ``pseudotime``, ``distance`` from
+            the graph, ``p``, ``misfit``, ``pseudotime_lower``, ``pseudotime_upper``,
+            ``branch_probability``, ``out_of_range``, ``drivers`` and ``missing``, as from
+            `branchwise.pipeline.Pipeline.place`; NaN without a ``reference_``. `project` says on
+            which edge a point is.
 
         Examples
         --------
         >>> from sklearn.datasets import load_iris
-        >>> from branchwise import DDRTree
-        >>> from branchwise.trajectory import Trajectory
+        >>> from branchwise import learn_trajectory
         >>> X = load_iris(as_frame=True).data
-        >>> flowers = Trajectory.from_estimator(DDRTree(random_state=0).fit(X[::2]))
+        >>> flowers = learn_trajectory(X[::2], support=0)
         >>> flowers.place(X[1::2]).index[:3].tolist()
         [1, 3, 5]
         """
@@ -584,9 +625,16 @@ class Trajectory(FeaturesMixin, ExportMixin):
                 "place needs the estimator; make the trajectory with Trajectory.from_estimator, or "
                 "pass points in the space of the nodes to project."
             )
-        places = self.project(np.asarray(self.estimator_.project(X)))
-        index = getattr(X, "index", None)
-        return places if index is None or callable(index) else places.set_index(index)
+        from ..placing.placer import Placer, rows_of_samples
+        from ..placing.table import table_of_places
+
+        model, pandas = self.estimator_, import_pandas()
+        index, rows = getattr(X, "index", None), rows_of_samples(model, X)
+        names = getattr(model, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(rows.shape[1])] if names is None else list(names)
+        found = Placer.of(self.view, model, self.reference_, names).place(rows)
+        index = pandas.RangeIndex(rows.shape[0]) if index is None or callable(index) else index
+        return table_of_places(self.view, found.projection, found.assessed, index)
 
     def _new_points(self, new_embedding: Any) -> tuple[Floats, Any]:
         """Points that have been checked, and the index of a table about them."""

@@ -1,0 +1,310 @@
+"""Training rows as if they were new: everything is learned again without them, by fifths."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from .._compat import effective_n_jobs, import_pandas
+from .._typing import Floats, Ints
+from ..data.dask import is_dask
+from ..data.moments import extremes
+from ..estimators.base import without_checkpoint
+from ..preprocessing import Preparation
+from ..solvers.conditional import TreeModel, fit_tree_model
+from ..trajectory import Trajectory
+from ..trajectory.bootstrap import check_method, fitted_again, repeated
+from ..trajectory.roots import Step, Steps
+from ..trajectory.view import View
+from .placer import take
+from .places import places_of
+from .reference import Reference, axes_of
+from .trust import trust_of
+
+N_FOLDS = 5
+# Of more rows so many are held out, chosen by a fixed seed; of wide tables fewer are looked at
+# for scatter and noise, so that these take no more numbers than that.
+MOST_SCORED, MOST_FITTED, MOST_NUMBERS = 4000, 1000, 2**22
+SEED = 0
+# What is learned of scatter and noise is not needed to more digits, nor from more places.
+TOL, N_STRETCHES = 1e-3, 60
+# The part of the rows held out whose largest residual is not told, and the least that is.
+USUAL, LEAST_TOLD = 0.95, 3.0
+
+
+class Fold(NamedTuple):
+    """All that is needed to learn again without some rows."""
+
+    X: Any  # before the preparation
+    covariates: Any  # DataFrame or None
+    preparation: Preparation | None  # not fitted
+    model: Any  # not fitted
+    steps: Steps
+    n_samples: int  # that the trajectory was learned from
+
+
+class Scores(NamedTuple):
+    """Of rows that were held out; NaN where that failed."""
+
+    misfit: Floats
+    n_known: Floats
+    largest: Floats
+    within: Floats  # the median misfit of the rows that were learned from
+
+
+def reference_of(
+    path: Trajectory,
+    X: Any,
+    preparation: Preparation | None = None,
+    covariates: Any = None,
+    *,
+    n_jobs: int | None = None,
+    on_fold: Callable[[], None] = lambda: None,
+) -> Reference | None:
+    """What placing has to know of the table that a trajectory was learned from.
+
+    Parameters
+    ----------
+    path : Trajectory
+    X : array-like, DataFrame or sparse matrix
+        The rows that it was learned from, in the same order, before the preparation.
+    preparation : fitted Preparation or None, default=None
+    covariates : DataFrame or None, default=None
+        What the preparation adjusts for.
+    n_jobs : int or None, default=None
+        Number of processes; the result does not depend on it.
+    on_fold : callable
+        Called when one of the five fifths is done.
+
+    Returns
+    -------
+    reference : Reference or None
+        None for kernels, for graphs that were given, and for rows that stay in a file.
+
+    Examples
+    --------
+    >>> from branchwise.datasets import make_tree
+    >>> from branchwise.placing.held_out import reference_of
+    >>> from branchwise.trajectory.learning import learn
+    >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
+    >>> found = reference_of(learn(data.X), data.X)
+    >>> len(found.rows), float(found.misfit.mean().round(1))
+    (300, 1.0)
+    """
+    model = path.estimator_
+    if model is None or model.kernel is not None or is_dask(X) or len(path.names_) != n_rows(X):
+        return None
+    low, high = ranges(X)
+    with threadpool_limits(limits=1):  # sums go the same way every time
+        tree = around(path.view, model, preparation, X, covariates)
+    rows, scores = scores_of(path, X, preparation, covariates, n_jobs, on_fold)
+    is_scored = ~np.isnan(scores.misfit)
+    usual = np.quantile(scores.largest[is_scored], USUAL) if is_scored.any() else np.inf
+    return Reference(
+        tree.spread,
+        tree.noise,
+        low,
+        high,
+        rows[is_scored],
+        scores.misfit[is_scored],
+        scores.n_known[is_scored].astype(np.intp),
+        max(LEAST_TOLD, float(usual)),
+    )
+
+
+def scores_of(
+    path: Trajectory,
+    X: Any,
+    preparation: Preparation | None,
+    covariates: Any,
+    n_jobs: int | None,
+    on_fold: Callable[[], None],
+) -> tuple[Ints, Scores]:
+    """Some rows, in order, and what they score when all is learned without them."""
+    steps = (*path.steps[:1], *filter(is_repeated, path.steps[1:]))
+    rows = chosen(n_rows(X), MOST_SCORED)
+    if not can_repeat(path, steps):
+        return rows[:0], Scores(*np.empty((4, 0)))
+    model = without_checkpoint(clone(path.estimator_)).set_params(verbose=0, callback=None)
+    if effective_n_jobs(n_jobs) > 1:
+        model.set_params(n_jobs=1)
+    again = None if preparation is None else clone(preparation)
+    fold = Fold(take(X, rows), take(covariates, rows), again, model, steps, n_rows(X))
+    order = np.random.default_rng(SEED).permutation(len(rows))
+    parts = np.array_split(order, min(N_FOLDS, len(rows)))
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(scored)(fold, np.sort(part)) for part in parts
+    )
+    scores = Scores(*np.full((4, len(rows)), np.nan))
+    for part, done in zip(parts, found, strict=True):
+        for column, values in zip(scores, done, strict=True):
+            column[np.sort(part)] = values
+        on_fold()
+    share = len(rows) / n_rows(X) * (1 - 1 / N_FOLDS)
+    return rows, scores._replace(misfit=scores.misfit * from_all(scores, share))
+
+
+def from_all(scores: Scores, part: float) -> float:
+    """What misfits are to be multiplied by to be those of a tree learned from all rows.
+
+    Rows that were not learned from lie farther than those that were, by as much as axes and noise
+    follow the rows at hand. That goes with one over their number: a tree of all rows has `part` of
+    the excess in squared misfit that one has which was learned from this part of them.
+    """
+    is_scored = ~np.isnan(scores.misfit)
+    if not is_scored.any():
+        return 1.0
+    ratio = np.median(scores.misfit[is_scored]) / np.median(scores.within[is_scored])
+    excess = max(0.0, float(ratio) ** 2 - 1)
+    return float(np.sqrt((1 + part * excess) / (1 + excess)))
+
+
+def scored(fold: Fold, out: Ints) -> Scores:
+    """Rows by a tree that was learned without them."""
+    with threadpool_limits(limits=1):
+        return _scored(fold, out)
+
+
+def _scored(fold: Fold, out: Ints) -> Scores:
+    rest = np.setdiff1d(np.arange(n_rows(fold.X)), out)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", UserWarning)  # the fit itself has told
+            view, model, preparation = learned_again(fold, rest)
+            tree = around(view, model, preparation, *part_of(fold, rest))
+    except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError):
+        return Scores(*np.full((4, len(out)), np.nan))
+    places = places_of(view)
+    n_branches = len(view.branches.names)
+    some = rest[chosen(len(rest), len(out))]
+    known = [one_by_one(preparation, *part_of(fold, of), len(tree.mean)) for of in (out, some)]
+    found, own = (trust_of(tree, places, n_branches, rows) for rows in known)
+    within = np.full(len(out), np.nanmedian(own.misfit))
+    return Scores(found.misfit, found.n_known.astype(np.float64), found.largest, within)
+
+
+def learned_again(fold: Fold, rows: Ints) -> tuple[View, Any, Preparation | None]:
+    """The tree, the estimator and the preparation, from some rows and in the same way."""
+    preparation, (X, covariates) = fold.preparation, part_of(fold, rows)
+    if preparation is not None:
+        preparation = clone(preparation)
+        X = preparation.fit_transform(X, covariates=covariates)
+    first, *later = fold.steps
+    model = fitted_again(fold.model, X, first, SEED, len(rows) / fold.n_samples)
+    path = Trajectory.from_estimator(model, **({} if first[0] == "learn" else first[1]))
+    return repeated(path, later, np.arange(n_rows(X)), []).view, model, preparation
+
+
+def around(
+    view: View, model: Any, preparation: Preparation | None, X: Any, covariates: Any
+) -> TreeModel:
+    """Scatter and noise around a tree, from at most so many of its rows."""
+    pca = None if preparation is None else preparation.steps_.get("pca")
+    axes, mean = axes_of(model, pca)
+    some = chosen(n_rows(X), max(2 * len(axes), min(MOST_FITTED, MOST_NUMBERS // axes.shape[1])))
+    known = prepared(preparation, take(X, some), take(covariates, some))
+    coarse, fine = places_of(view, N_STRETCHES), places_of(view)
+    found = fit_tree_model(known, axes, mean, coarse.points, coarse.weights, tol=TOL)
+    return found._replace(places=fine.points, weights=fine.weights)
+
+
+def is_repeated(step: Step) -> bool:
+    """Fewer branches are made again; where time starts is of no account, nor are named twigs."""
+    made, given = step
+    return made == "merge" or (made == "prune" and given.get("near") is None)
+
+
+def can_repeat(path: Trajectory, steps: Steps) -> bool:
+    """Whether the way can be gone again with other rows."""
+    if not steps or steps[0][0] not in {"learn", "from_estimator"}:
+        return False
+    try:
+        check_method("bootstrap", path.estimator_, steps)
+    except ValueError:
+        return False
+    return True
+
+
+def one_by_one(preparation: Preparation | None, X: Any, covariates: Any, n_prepared: int) -> Floats:
+    """Prepared rows; of one that cannot be prepared, as with a label that is new, nothing."""
+    try:
+        return prepared(preparation, X, covariates)
+    except ValueError:
+        if n_rows(X) == 1 or preparation is None:
+            return np.full((n_rows(X), n_prepared), np.nan)
+    alone = [(take(X, [k]), take(covariates, [k])) for k in range(n_rows(X))]
+    return np.vstack([one_by_one(preparation, *one, n_prepared) for one in alone])
+
+
+def prepared(preparation: Preparation | None, X: Any, covariates: Any) -> Floats:
+    """Rows in prepared units before any pca, NaN where a value is not known."""
+    if preparation is None:
+        return X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    return preparation.transform_known(X, covariates=covariates)
+
+
+def part_of(fold: Fold, rows: Ints) -> tuple[Any, Any]:
+    """Some rows, and their covariates."""
+    return take(fold.X, rows), take(fold.covariates, rows)
+
+
+def n_rows(X: Any) -> int:
+    """Of an array, a matrix or a table."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def chosen(n: int, most: int) -> Ints:
+    """Some of n rows by a fixed seed, in order; all if there are no more than that."""
+    if n <= most:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(SEED).choice(n, most, replace=False))
+
+
+def ranges(X: Any) -> tuple[Floats, Floats]:
+    """The least and the largest known value of each column; infinity where it has no numbers."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        return ranges_of_table(X)
+    values: Any = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    if not np.isnan(values.data if sparse.issparse(values) else values).any():
+        return extremes(values)
+    dense = values.toarray() if sparse.issparse(values) else values
+    return ranges_of_columns([dense[:, j] for j in range(dense.shape[1])])
+
+
+def ranges_of_table(X: Any) -> tuple[Floats, Floats]:
+    """The same of a DataFrame, in which text has no range."""
+    types = import_pandas().api.types
+    columns = [X.iloc[:, j] for j in range(X.shape[1])]
+    return ranges_of_columns(
+        [
+            column.to_numpy(dtype=np.float64, na_value=np.nan)
+            if types.is_numeric_dtype(column.dtype)
+            else np.empty(0)
+            for column in columns
+        ]
+    )
+
+
+def ranges_of_columns(columns: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """The range of the known values of each; of none, all numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import ranges_of_columns
+    >>> ranges_of_columns([np.array([1.0, np.nan, 3.0]), np.array([np.nan])])
+    (array([  1., -inf]), array([ 3., inf]))
+    """
+    low, high = np.full((2, len(columns)), np.inf) * [[-1], [1]]
+    for j, values in enumerate(columns):
+        known = values[~np.isnan(values)]
+        if len(known):
+            low[j], high[j] = known.min(), known.max()
+    return low, high

@@ -1,0 +1,86 @@
+"""Places, how much to trust them and which columns make them far, as one table."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._compat import import_pandas
+from .._messages import listed
+from .._typing import Floats
+from ..trajectory.tables import placed_table
+from ..trajectory.view import View
+from .placer import Assessed
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# Columns that mean nothing where no root was given: branches are named from the root outwards.
+OF_ROOTS = (
+    "branch",
+    "position",
+    "pseudotime",
+    "pseudotime_lower",
+    "pseudotime_upper",
+    "branch_probability",
+)
+
+
+def table_of_places(view: View, points: Floats, assessed: Assessed, index: Any) -> "DataFrame":
+    """One row per sample (`branchwise.pipeline.Pipeline.place` says what the columns mean).
+
+    Parameters
+    ----------
+    view : View
+    points : array of shape (n, n_components)
+        Linear coordinates; NaN for a sample of which nothing is known.
+    assessed : Assessed
+    index : pandas.Index
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.placer import unknown
+    >>> from branchwise.placing.table import table_of_places
+    >>> from branchwise.trajectory import Trajectory
+    >>> path = Trajectory([[0, 1]], np.array([[0.0], [4.0]]))
+    >>> points = np.array([[1.0], [np.nan]])
+    >>> found = table_of_places(path.view, points, unknown(np.array([0, 2]), 1), None)
+    >>> found["branch"].tolist(), found["pseudotime"].tolist(), found["missing"].tolist()
+    (['T1-T2', None], [1.0, nan], [0, 2])
+    """
+    pandas = import_pandas()
+    is_known = np.asarray(~np.isnan(points).any(axis=1))
+    places = placed_table(view, np.where(is_known[:, np.newaxis], points, 0.0), None)
+    branch = pandas.Index(view.branches.names).get_indexer(places["branch"])
+    numbers = {
+        "position": places["branch_position"],
+        "pseudotime": places["pseudotime"],
+        "distance": places["distance"],
+        "p": assessed.p,
+        "misfit": assessed.misfit,
+        # The place itself is always among those that are likely.
+        "pseudotime_lower": np.minimum(assessed.lower, places["pseudotime"]),
+        "pseudotime_upper": np.maximum(assessed.upper, places["pseudotime"]),
+        "branch_probability": assessed.branches[np.arange(len(points)), branch],
+    }
+    numbers = {name: np.where(is_known, values, np.nan) for name, values in numbers.items()}
+    names = np.where(is_known, places["branch"].to_numpy(dtype=object), None)
+    words = {"out_of_range": assessed.out_of_range, "drivers": assessed.drivers}
+    columns = {"branch": names, **numbers, **words, "missing": assessed.missing}
+    return pandas.DataFrame(columns, index=index)
+
+
+def absent_message(source: str, absent: list[str], n_features: int) -> str:
+    """Which columns a table does not have.
+
+    Examples
+    --------
+    >>> from branchwise.placing.table import absent_message
+    >>> absent_message("new.csv", ["hb", "crp"], 20)
+    "new.csv has no values of 2 of the 20 features: 'hb', 'crp'; its samples are placed by the
+    others."
+    """
+    return (
+        f"{source} has no values of {len(absent)} of the {n_features} features: "
+        f"{listed(map(repr, absent), 10)}; its samples are placed by the others."
+    )

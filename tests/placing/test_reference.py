@@ -1,0 +1,200 @@
+"""Rows held out, and what they say of new ones."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+import branchwise
+from branchwise import DDRTree, Preparation, learn_trajectory
+from branchwise.datasets import make_tree
+from branchwise.persistence.format import ModelFileError, read_state, write_state
+from branchwise.pipeline import fit_pipeline
+from branchwise.placing.held_out import reference_of
+from branchwise.placing.reference import Reference
+from branchwise.trajectory import Trajectory
+
+QUICK = {"n_centers": 8, "tol": 1e-2, "max_iter": 10, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Simulated patients."""
+    X = make_tree(240, 8, noise=0.2, random_state=0).X
+    names = ["hb", "crp", *(f"lab{k}" for k in range(6))]
+    return pd.DataFrame(12 + X / X.std(), columns=names, index=[f"P{k}" for k in range(240)])
+
+
+@pytest.fixture(scope="module")
+def made(table):
+    return fit_pipeline(table[:200], preparation=Preparation(standardize=True), root={"node": "T1"})
+
+
+def tables():
+    """Simulated trees, one of them with more columns than rows, and a real table."""
+    narrow = make_tree(300, 6, noise=0.2, random_state=0).X
+    wide = make_tree(300, 90, noise=0.3, random_state=1).X
+    return [(narrow, 60), (wide, 60), (load_iris().data, 60)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_p_is_valid_at_five_percent_over_200_splits():
+    """And not far below, or it would find nothing."""
+    rng, shares = np.random.default_rng(0), []
+    data = tables()
+    for split in range(200):
+        X, n = data[split % len(data)]
+        rows = rng.permutation(len(X))
+        train, new = X[rows[:n]], X[rows[n : n + 60]]
+        path = Trajectory.from_estimator(DDRTree(2, **QUICK).fit(train))
+        path = path.with_reference(reference_of(path, train))
+        shares.append((path.place(new)["p"] <= 0.05).mean())
+    shares = np.array(shares)
+    error = shares.std(ddof=1) / np.sqrt(len(shares))
+    assert 0.015 < shares.mean() <= 0.05 + error
+
+
+def test_a_wrong_unit_is_flagged_and_named_first(made, table):
+    new = table[200:].copy()
+    new.loc["P203", "hb"] *= 10
+    places = made.place(new)
+    assert places.loc["P203", "p"] == 1 / 201
+    assert places.loc["P203", "drivers"].startswith(f"hb {new.loc['P203', 'hb']:.4g} (expected 1")
+    assert places.loc["P203", "out_of_range"].startswith("hb ")
+    path = learn_trajectory(table[:200], support=0)
+    placed = path.place(new)
+    assert placed.loc["P203", "p"] == 1 / 201
+    assert placed.loc["P203", "drivers"].startswith("hb ")
+    assert (places["p"] <= 0.05).mean() < 0.15
+
+
+def test_complete_rows_are_where_the_estimator_has_them(made, table):
+    new = table[200:]
+    gaps = new.copy()
+    gaps.iloc[3, 2] = np.nan
+    X = made.preparation.transform(new)
+    for rows in (new, gaps):
+        places = made.place(rows).drop(index="P203")
+        projection = np.delete(made.estimator.project(X), 3, axis=0)
+        np.testing.assert_array_equal(places.filter(like="projection"), projection)
+
+
+@pytest.mark.parametrize("impute", [None, "median", "drop"])
+@pytest.mark.parametrize("options", [{}, {"pca": 5}, {"rank_normalize": True}, {"adjust": ["sex"]}])
+def test_new_patients_with_gaps_are_placed_whatever_the_fit_did(table, impute, options):
+    rows = table.assign(sex=np.where(np.arange(len(table)) % 2, "f", "m"))
+    preparation = Preparation(impute=impute, standardize=True, **options)
+    made = fit_pipeline(rows[:200], preparation=preparation, root={"node": "T1"})
+    new = rows[200:].copy()
+    new.iloc[0, 1] = np.nan
+    with pytest.warns(UserWarning, match="has no values of 1 of the 8 features: 'lab5'"):
+        places = made.place(new.drop(columns="lab5"))
+    assert places["missing"].tolist() == [2] + [1] * 39
+    assert places.notna().all(axis=None)
+    whole = made.place(new.fillna(rows["crp"].median()))
+    lower, upper = places["pseudotime_lower"], places["pseudotime_upper"]
+    assert whole["pseudotime"].between(lower, upper).mean() >= 0.9
+
+
+def test_a_patient_of_whom_nothing_is_known_is_placed_nowhere(made, table):
+    new = table[200:203].copy()
+    new.iloc[1] = np.nan
+    places = made.place(new)
+    assert places.drop(columns=["out_of_range", "drivers", "missing"]).iloc[1].isna().all()
+    assert places["missing"].tolist() == [0, 8, 0]
+    assert made.branch_probabilities(new).iloc[1].isna().all()
+    np.testing.assert_allclose(made.branch_probabilities(new).sum(axis=1).iloc[[0, 2]], 1)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_the_interval_holds_where_the_whole_row_would_be(made, table, share):
+    rng = np.random.default_rng(0)
+    new = table[200:]
+    whole = made.place(new)
+    gaps = new.mask(rng.random(new.shape) < share)
+    places = made.place(gaps)
+    known = places["pseudotime"].notna()
+    is_in = whole["pseudotime"].between(places["pseudotime_lower"], places["pseudotime_upper"])
+    assert is_in[known].mean() >= 0.9
+    width = places["pseudotime_upper"] - places["pseudotime_lower"]
+    assert width[known].mean() > (whole["pseudotime_upper"] - whole["pseudotime_lower"]).mean()
+    assert (
+        places["pseudotime"][known]
+        .between(places["pseudotime_lower"][known], places["pseudotime_upper"][known])
+        .all()
+    )
+
+
+def test_training_rows_have_what_they_scored_when_they_were_held_out(made, table):
+    places = made.training_places(table[:200])
+    np.testing.assert_array_equal(places["misfit"], made.reference.misfit)
+    assert (places["p"] <= 0.05).mean() == 0.05
+    np.testing.assert_array_equal(places["pseudotime"], made.trajectory.pseudotime_)
+
+
+def test_files_keep_it(made, table, tmp_path):
+    made.save(tmp_path / "a.branchwise")
+    again = branchwise.load(tmp_path / "a.branchwise")
+    pd.testing.assert_frame_equal(again.place(table[200:]), made.place(table[200:]))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"noise": np.ones(3)}, "has noise of shape"),
+        ({"noise": np.zeros(8)}, "has noise with values that are not from"),
+        ({"spread": np.triu(np.ones((8, 8)))}, "has a spread in reference that is not symmetric"),
+        ({"low": np.full(8, 1e6)}, "has ranges in reference that end before they begin"),
+        ({"rows": np.arange(200)[::-1].copy()}, "has rows in reference that are not rows, in or"),
+        ({"rows": np.arange(200.0)}, "has rows in reference that are no array of integers"),
+        ({"rows": np.arange(3)}, "has 200 n_known in reference for others that were held out"),
+        ({"n_known": np.zeros(200, int)}, "has numbers of known columns in reference that are not"),
+        ({"usual": -1.0}, "has usual=-1.0 in reference but it must be above 0"),
+        ({"more": 1}, "has an unknown 'more' in reference"),
+    ],
+)
+def test_damaged_references_are_refused(change, says, made, tmp_path):
+    made.save(tmp_path / "a.branchwise")
+    state = read_state(tmp_path / "a.branchwise")
+    state["reference"] |= change
+    write_state(tmp_path / "a.branchwise", state)
+    with pytest.raises(ModelFileError, match=says):
+        branchwise.load(tmp_path / "a.branchwise")
+
+
+def test_files_of_earlier_versions_place_complete_rows_only(made, table, tmp_path):
+    made.save(tmp_path / "a.branchwise")
+    state = read_state(tmp_path / "a.branchwise")
+    del state["reference"]
+    write_state(tmp_path / "a.branchwise", state)
+    again = branchwise.load(tmp_path / "a.branchwise")
+    assert again.reference is None
+    assert again.place(table[200:])["p"].isna().all()
+    with pytest.raises(ValueError, match="1 of 40 rows have gaps, but only a model that knows how"):
+        again.place(table[200:].mask(table[200:] == table.iloc[200, 0]))
+
+
+def test_kernels_and_given_graphs_have_none(table):
+    X = table.to_numpy()
+    kernel = Trajectory.from_estimator(DDRTree(2, kernel="rbf", **QUICK).fit(X))
+    assert reference_of(kernel, X) is None
+    assert reference_of(Trajectory([[0, 1]], np.array([[0.0], [1.0]])), X[:2, :1]) is None
+
+
+def test_without_rows_held_out_there_is_no_p():
+    one, none = np.ones(1), np.array([], dtype=np.intp)
+    made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf)
+    assert np.isnan(made.p_values(np.array([1.0]), np.array([1]))).all()
+
+
+def test_gaps_do_not_change_the_scale_of_scores():
+    """Squared distances of normal rows are χ² with as many degrees of freedom as known columns."""
+    rng = np.random.default_rng(0)
+    held_out = np.sqrt(rng.chisquare(20, size=2000) / 20)
+    known = np.full(2000, 20)
+    one = np.ones(1)
+    made = Reference(np.eye(1), one, 0 * one, one, np.arange(2000), held_out, known, 3.0)
+    for n_known in (5, 10, 40):
+        new = np.sqrt(rng.chisquare(n_known, size=4000) / n_known)
+        share = (made.p_values(new, np.full(4000, n_known)) <= 0.05).mean()
+        assert 0.03 < share < 0.07
