@@ -333,7 +333,7 @@ def test_a_file_is_chosen_or_dropped(open_page, report, tumours, tmp_path):
     ("text", "words"),
     [
         ("", "no text to read"),
-        ("mean radius,mean texture\n1,2", "lacks 28 of the 30"),
+        ("radius,texture\n1,2", "lacks 30 of the 30 columns"),
         ("1,2,3", "30"),
     ],
 )

@@ -539,7 +539,7 @@ def test_after_another_root_every_panel_and_file_has_the_new_time(open_page, rep
         page.get_by_role("tab", name="New sample").click()
         place = rooted.place(made.preparation.transform(new))
         assert re.search(
-            rf"pseudotime\s+{place['pseudotime'].iloc[0]:.6g}", page.inner_text("#panel-new")
+            rf"pseudotime\s+{place['pseudotime'].iloc[0]:.4g}", page.inner_text("#panel-new")
         )
         placed = saved(opened, "Places as CSV")
         assert placed["pseudotime"].iloc[0] == pytest.approx(place["pseudotime"].iloc[0], abs=1e-6)
@@ -565,9 +565,7 @@ def test_after_another_root_every_panel_and_file_has_the_new_time(open_page, rep
 # New samples
 
 
-def test_the_warning_of_a_far_sample_stands_at_its_result_and_in_its_file(
-    open_page, report, tumours
-):
+def test_the_warning_of_a_far_sample_stands_at_its_result(open_page, report, tumours):
     _, table, _ = tumours
     new = table.iloc[[20, 4]].copy().set_axis(["near", "far"])
     new.loc["far"] *= 8
@@ -582,9 +580,74 @@ def test_the_warning_of_a_far_sample_stands_at_its_result_and_in_its_file(
     assert next(filter(None, lines[1:])).startswith("⚠ Far from the tree")
     assert "Far from" not in opened.page.get_by_role("region", name="near").inner_text()
     assert "1 of them far from the tree" in opened.page.inner_text("[role=status]")
-    warning = saved(opened, "Places as CSV")["warning"]
-    assert pd.isna(warning["near"])
-    assert "may mean little" in warning["far"]
+    p = saved(opened, "Places as CSV")["p"]
+    assert p["near"] > 0.05 >= p["far"]
+
+
+def card_of(opened, name):
+    """What is said of a new sample, as one line."""
+    return " ".join(opened.page.get_by_role("region", name=name).inner_text().split())
+
+
+def test_a_wrong_unit_is_flagged_and_the_column_named(open_page, report, tumours):
+    _, table, _ = tumours
+    new = table.iloc[[20]].set_axis(["wrong unit"])
+    new["mean smoothness"] *= 10
+    opened = open_page(report)
+    opened.run("app.addSamples(given); app.openTab('new')", new.to_csv(index_label="sample"))
+    said = card_of(opened, "wrong unit")
+    assert "⚠ Far from the tree (p = " in said
+    assert "Check the columns that are out of range, and their units." in said
+    low, high = table["mean smoothness"].min(), table["mean smoothness"].max()
+    value = new["mean smoothness"].iloc[0]
+    wanted = f"out of range mean smoothness {value:.4g}: {low:.4g} to {high:.4g} in the fit"
+    assert wanted in said
+    assert f"what makes it far mean smoothness {value:.4g}:" in said
+    assert "expected by the other columns" in said
+    assert "farther than " in said
+    assert " samples held out of the fit: p = 0.0" in said
+    # The tip says the same.
+    place = opened.run(
+        "return app.plots.embedding.scene.placeOf(app.placesOfAdded()[0])",
+    )
+    x, y = opened.pixel("embedding", place)
+    opened.page.mouse.move(x, y)
+    tip = opened.page.locator(".tip").inner_text()
+    assert "out of range" in tip
+    assert "Far from the tree (p = " in tip
+
+
+def test_a_sample_with_gaps_has_an_interval_and_says_what_is_missing(open_page, report, tumours):
+    _, table, _ = tumours
+    new = table.iloc[[20]].set_axis(["half"]).iloc[:, ::2]
+    opened = open_page(report)
+    opened.page.get_by_role("tab", name="New sample").click()
+    assert "some may be missing" in opened.page.inner_text("#panel-new")
+    opened.page.locator("textarea").fill(new.to_csv(index_label="sample"))
+    opened.page.get_by_role("button", name="Place on the tree").click()
+    said = card_of(opened, "half")
+    assert "missing 15 of 30 features" in said
+    assert "(probability " in said
+    lower, upper = opened.run(
+        "const {lower, upper} = app.placesOfAdded()[0].sure; return [lower, upper]"
+    )
+    assert lower < opened.run("return app.placesOfAdded()[0].pseudotime") < upper
+    assert "with 95 % probability)" in said
+    told = opened.page.inner_text(".lacking")
+    assert told.startswith("The table has no values of 15 of the 30 features: ")
+    opened.page.locator("textarea").fill("hb,crp\n1,2\n")
+    opened.page.get_by_role("button", name="Place on the tree").click()
+    assert "the table lacks 30 of the 30 columns" in opened.page.inner_text(".problem")
+    assert opened.page.inner_text(".lacking") == ""
+
+
+def test_samples_can_be_coloured_by_how_far_they_were_when_held_out(open_page, report, tumours):
+    made, table, _ = tumours
+    opened = open_page(report)
+    found = opened.run(
+        "return [...app.columns.find((c) => c.name === 'p when held out').values]",
+    )
+    np.testing.assert_allclose(found, made.training_places(table)["p"], rtol=1e-6)
 
 
 # Words

@@ -251,6 +251,46 @@ def test_the_newest_placed_sample_has_a_ring_in_every_view(open_page, report, tu
     assert not [s for s in drawn(opened, "tree") if s["kind"] == "star"]
 
 
+@pytest.mark.parametrize("picture", ["Flat", "2-D", "3-D"])
+def test_where_a_placed_sample_may_be_is_a_band_on_the_tree(open_page, report, tumours, picture):
+    _, table, _ = tumours
+    opened = open_page(report)
+    opened.page.get_by_role("radio", name=picture).click()
+    place(opened, table.iloc[30].iloc[:4], "four columns")
+    place(opened, table.iloc[30] * 1.01, "whole")
+    for k in (0, 1):
+        opened.run("app.showAdded(given)", k)
+        sure = opened.run(
+            "const s = app.placesOfAdded()[given].sure; return {...s, branches: [...s.branches]}", k
+        )
+        likely = [i for i in range(3) if sure["branches"][i] >= 0.05]
+        bands = yellow(opened, "tree")
+        # The likeliest branch comes last, above the others, and is not faint.
+        strength = [float(band["color"].split(",")[-1].strip(" )")) for band in bands]
+        assert strength == sorted(strength)
+        assert strength[-1] == 1
+        assert len(bands) == len(yellow(opened, "embedding")) == len(likely)
+        left = inside(opened, "tree", 0, 0)[0]
+        order = sorted(likely, key=lambda i: sure["branches"][i])
+        for i, band in zip(order, bands, strict=True):
+            times = sure["spans"][i]
+            assert sure["lower"] <= times[0] <= times[1] <= sure["upper"]
+            ends = [opened.pixel("tree", [time, 0, 0])[0] - left for time in times]
+            np.testing.assert_allclose(
+                [min(band["xy"][::2]), max(band["xy"][::2])], ends, atol=0.01
+            )
+        [star] = [s for s in drawn(opened, "tree") if s["kind"] == "star" and s["target"]["k"] == k]
+        x, y = inside(opened, "tree", star["x"], star["y"])
+        assert len(rings_at(opened, "tree", x, y)) == 1
+    opened.run("app.clearAdded()")
+    assert yellow(opened, "tree") == []
+
+
+def yellow(opened, view):
+    """Bands on the tree, in the colour of the stars."""
+    return [s for s in drawn(opened, view) if s["kind"] == "lines" and s["width"] == 8]
+
+
 @pytest.mark.parametrize("dims", ["2-D", "3-D"])
 def test_a_placed_sample_outside_has_an_arrow_and_the_view_goes_there(
     open_page, report, tumours, dims
@@ -309,7 +349,7 @@ def test_a_sample_far_from_the_tree_is_marked_and_told_as_such(open_page, report
         assert "far one" in words
         assert sample["branchName"] in words
         assert re.search(r"pseudotime\s+[\d.]+", words)
-        assert re.search(r"distance\s+[\d.]+, farther than 100 %", words)
+        assert re.search(r"distance\s+[\d.]+, farther than all of", words)
         assert "Far from the tree" in words
     star = {s["target"]["k"]: s for s in drawn(opened, "tree") if s["kind"] == "star"}[0]
     opened.page.mouse.move(*inside(opened, "tree", star["x"], star["y"]))

@@ -6,6 +6,7 @@ This is the oracle of web/src/model: plain, slow, and independent of the estimat
 import math
 
 import numpy as np
+import pandas as pd
 
 
 def matrix(flat, n_columns):
@@ -27,23 +28,26 @@ def design(step, covariates):
 
 def prepared(model, X, covariates=None):
     """The rows after all steps."""
-    X = np.array(X, dtype=float)
+    X = X if model["steps"] and model["steps"][0]["name"] == "encode" else np.array(X, dtype=float)
     for step in model["steps"]:
         name = step["name"]
-        if name == "impute":
-            X = np.where(np.isnan(X), step["medians"], X)
+        if name == "encode":
+            X = encoded(step, X)
+        elif name == "impute":
+            X = np.where(np.isnan(X), step["medians"], X) if "medians" in step else filled(step, X)
         elif name == "log1p":
-            X = np.log1p(X)
+            taken = np.ones(X.shape[1]) if step["is_number"] is None else step["is_number"]
+            X = np.where(taken == 1, np.log1p(np.where(taken == 1, X, 0.0)), X)
         elif name == "rank_normalize":
             X = ranked(step, X)
         elif name == "adjust":
             coefficients = matrix(step["coefficients"], X.shape[1])
             left = X - (design(step, covariates) - step["center"]) @ coefficients
             X = np.where(step["is_explained"] == 1, step["mean"], left)
-        elif name == "standardize":
+        elif name in ("standardize", "weigh"):
             scale = step["scale"]
             safe = np.where(scale > 0, scale, 1.0)
-            X = np.where(scale > 0, (X - step["mean"]) / safe, 0.0)
+            X = np.where((scale > 0) | np.isnan(X), (X - step["mean"]) / safe, 0.0)
         else:
             assert name == "pca"
             X = (X - step["mean"]) @ matrix(step["components"], X.shape[1]).T
@@ -51,12 +55,68 @@ def prepared(model, X, covariates=None):
     return X
 
 
+def filled(step, X):
+    """What is missing by the normal equations of each place, dense and row by row."""
+    D = X.shape[1]
+    A = matrix(step["axes"], D)
+    places, S = matrix(step["places"], len(A)), matrix(step["spread"], len(A))
+    out = X.copy()
+    for i, row in enumerate(X):
+        known, gaps = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        B = A[:, known]
+        covariance = B.T @ S @ B + np.diag(step["noise"][known])
+        centers = step["mean"] + places @ A
+        apart = row[known] - centers[:, known]
+        solved = np.linalg.solve(covariance, apart.T).T
+        logs = np.log(step["weights"]) - np.einsum("td,td->t", apart, solved) / 2
+        shares = np.exp(logs - logs.max())
+        means = centers[:, gaps] + solved @ B.T @ S @ A[:, gaps]
+        out[i, gaps] = shares @ means / shares.sum()
+    return out
+
+
 def ranked(step, X):
     out = np.empty_like(X)
     for j in range(X.shape[1]):
         part = slice(step["offsets"][j], step["offsets"][j + 1])
-        out[:, j] = np.interp(X[:, j], step["values"][part], step["scores"][part])
+        if part.start == part.stop:
+            out[:, j] = X[:, j]
+        else:
+            out[:, j] = np.interp(X[:, j], step["values"][part], step["scores"][part])
     return out
+
+
+def encoded(step, X):
+    """The columns of a table of text and numbers, cell by cell; dates in the form of ISO."""
+    columns, taken = {}, 0
+    for name, kind, levels, first in zip(
+        step["columns"], step["kinds"], step["levels"], step["firsts"], strict=True
+    ):
+        cells = [None if pd.isna(cell) else cell for cell in X[name].astype(object)]
+        if kind == "category":
+            shares = dict(zip(levels, step["shares"][taken : taken + len(levels)], strict=True))
+            taken += len(levels)
+            for level, p in shares.items():
+                columns[f"{name}={level}"] = [
+                    math.nan if cell is None else ((str(cell) == level) - p) / math.sqrt(p)
+                    for cell in cells
+                ]
+        elif kind == "ordinal":
+            columns[name] = [math.nan if c is None else levels.index(str(c)) for c in cells]
+        elif kind == "date":
+            columns[name] = [(day_of(cell) - first / 86.4e9) for cell in cells]
+        elif kind == "number":
+            columns[name] = [math.nan if cell is None else cell for cell in cells]
+    for name, start, end in step["ages"]:
+        columns[name] = [
+            (day_of(b) - day_of(a)) / 365.25 for a, b in zip(X[start], X[end], strict=True)
+        ]
+    return np.array(list(columns.values()), dtype=float).T
+
+
+def day_of(cell):
+    """Days since 1970 of a date as ISO writes it."""
+    return math.nan if cell is None or pd.isna(cell) else pd.Timestamp(cell).timestamp() / 86400
 
 
 def kernel_values(kernel, X):

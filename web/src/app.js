@@ -8,12 +8,12 @@ import { placeSample } from "./model/place.js";
 import { readSamples } from "./model/newSamples.js";
 import { colorize } from "./view/colors.js";
 import { counted, grouped, number } from "./view/format.js";
+import { farWords, warningOf } from "./model/messages.js";
 import { percentileOf } from "./model/stats.js";
+import { alongTree, rootedPlaces, trustModel } from "./model/trust.js";
 import { compareFeatures, radiiOf, shuffled, tableColumns } from "./data.js";
 
 const MOST_FOUND = 20;
-// A new sample farther from the tree than this percentage of the fit's is told to be far.
-const FAR = 99;
 
 export class App {
   constructor(state) {
@@ -31,6 +31,7 @@ export class App {
     this.selectionKey = ""; // what was chosen: "lasso", or a column's key and the code of a label
     this.kept = { A: null, B: null }; // selections to compare: {mask, name, size}
     this.added = []; // new samples
+    this.chosenAdded = null; // the one whose interval is drawn; null: the newest
     this.listeners = new Map();
     this.startTree = rootedTree(this.graph, this.graph.wanted);
     this.settle([...this.graph.wanted]);
@@ -336,9 +337,13 @@ export class App {
   addSamples(text, hints = {}) {
     const { model } = this.state;
     const given = readSamples(text, model, hints);
-    const ranks = tieRanks(this.graph.edges, this.graph.wanted);
+    const known = {
+      ranks: tieRanks(this.graph.edges, this.graph.wanted),
+      trust: this.trust,
+      absent: given.absent,
+    };
     const found = given.rows.map((row, k) => {
-      const place = placeSample(model, this.graph, row, given.covariates[k], ranks);
+      const place = placeSample(model, this.graph, row, given.covariates[k], known);
       return { id: given.ids[k], ...place };
     });
     found.forEach((sample, k) => {
@@ -347,15 +352,33 @@ export class App {
     });
     const nBefore = this.added.length;
     this.added = [...this.added, ...found];
+    this.chosenAdded = null;
     this.emit("added");
     const nFar = this.placesOfAdded().filter((sample, k) => k >= nBefore && sample.isFar).length;
-    const far = nFar ? ` ${grouped(nFar)} of them far from the tree.` : "";
+    const far = nFar ? ` ${grouped(nFar)} of them far from the tree, or beyond the fit.` : "";
     this.say(`${counted(found.length, "sample")} placed.${far}`);
     return given;
   }
 
   clearAdded() {
     this.added = [];
+    this.chosenAdded = null;
+    this.emit("added");
+  }
+
+  /** How much to trust a place is known by this; null if the model does not know. */
+  get trust() {
+    this.trusted ??= { model: trustModel(this.state.model, this.graph) };
+    return this.trusted.model;
+  }
+
+  /** The new sample whose ring and interval are drawn: the newest, or one that was chosen. */
+  get shownAdded() {
+    return this.chosenAdded ?? this.added.length - 1;
+  }
+
+  chooseAdded(k) {
+    this.chosenAdded = k;
     this.emit("added");
   }
 
@@ -379,19 +402,40 @@ export class App {
       edge,
       position,
     );
-    const partNearer = this.added.map((sample) =>
-      isComparable ? percentileOf(sample.distance, distances) : null,
+    const places = this.trust ? rootedPlaces(this.trust, this.tree, this.graph) : null;
+    return this.added.map((sample, k) => {
+      const partNearer = isComparable ? percentileOf(sample.distance, distances) : null;
+      const told = { told: sample.told, partNearer };
+      const warning = warningOf(told);
+      return {
+        ...sample,
+        far: farWords(told),
+        warning,
+        isFar: warning !== "",
+        source: this.graph.edges[2 * sample.edge],
+        target: this.graph.edges[2 * sample.edge + 1],
+        branch: branch[k],
+        branchName: this.tree.branches[branch[k]].name,
+        branchPosition: branchPosition[k],
+        pseudotime: pseudotime[k],
+        sure: places ? this.sureOf(sample, places, branch[k], pseudotime[k]) : null,
+      };
+    });
+  }
+
+  /** Interval and branches of a new sample; its own place is always among those that are likely. */
+  sureOf(sample, places, branch, time) {
+    const found = alongTree(this.trust, places, sample.told.shares);
+    const { lower, upper, branches } = found;
+    const spans = found.spans.map((span, k) =>
+      span && k === branch ? [Math.min(span[0], time), Math.max(span[1], time)] : span,
     );
-    return this.added.map((sample, k) => ({
-      ...sample,
-      partNearer: partNearer[k], // of the samples of the fit, in percent; null: not comparable
-      isFar: partNearer[k] > FAR,
-      source: this.graph.edges[2 * sample.edge],
-      target: this.graph.edges[2 * sample.edge + 1],
-      branch: branch[k],
-      branchName: this.tree.branches[branch[k]].name,
-      branchPosition: branchPosition[k],
-      pseudotime: pseudotime[k],
-    }));
+    return {
+      lower: Math.min(lower, time),
+      upper: Math.max(upper, time),
+      branches,
+      spans,
+      probability: branches[branch],
+    };
   }
 }

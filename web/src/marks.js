@@ -1,5 +1,6 @@
 // What is written and marked above the points of a view: milestones, new samples, the one looked for.
 
+import { bandShapes } from "./intervals.js";
 import { coverage, leader, overlap, placeLabels } from "./view/labels.js";
 import { clipped } from "./view/format.js";
 
@@ -25,7 +26,8 @@ const EDGE = 16; // pixels from an arrow to the edge of the picture
  * @param {{project: Function, size: number[], matrix: number[], grow: number, covers: number[][]}}
  *   view covers: boxes in which something else lies above the picture
  * @param {{positions: Float32Array, lines: Float32Array, nodes: Object, at: Function,
- *   placeOf: Function, foot?: number, more?: Object[]}} drawn more: further labels, of less weight
+ *   placeOf: Function, bandOf: Function, foot?: number, more?: Object[]}} drawn bandOf: where on the
+ *   tree a new sample may be; more: further labels, of less weight
  */
 export function annotations(app, theme, tool, view, drawn) {
   const [width, height] = view.size;
@@ -53,7 +55,9 @@ export function annotations(app, theme, tool, view, drawn) {
       ...shown.map(({ x, y, r }) => [x - r + 1, y - r + 1, x + r - 1, y + r - 1]),
     ],
   });
+  const sample = app.placesOfAdded()[app.shownAdded];
   return [
+    ...(sample ? bandShapes(theme, view.project, drawn.bandOf(sample)) : []),
     ...nodeDots(theme, tool, drawn, view.project),
     ...shown.flatMap((mark) => mark.shapes),
     ...labels.flatMap((label, k) => (places[k] ? named(theme, label, places[k]) : [])),
@@ -167,23 +171,26 @@ function lookedMarks(app, theme, { project, grow }, { positions }) {
   ];
 }
 
-/** New samples, the newest first, which has a ring; one far from the tree has a dashed one. */
+/**
+ * New samples, the newest first; the one that is shown has a ring, those to be careful with a
+ * dashed one.
+ */
 function addedMarks(app, theme, { project }, { placeOf }) {
   const places = app.placesOfAdded();
   const isNamed = places.length <= MOST_NAMED;
   const marks = places.map((sample, k) => {
     const [x, y] = project(...placeOf(sample));
     const { isFar } = sample;
-    const isNewest = k === places.length - 1;
+    const isShown = k === app.shownAdded;
     const r = isNamed ? 11 : 6;
     const target = { kind: "added", k };
     const star = { kind: "star", x, y, r, fill: theme.star, stroke: theme.ink };
     const shapes = [
-      ...(isNewest ? ring(theme, x, y, r + 4) : []),
-      ...(isFar ? ring(theme, x, y, r + (isNewest ? 9 : 4), theme.problem, [4, 4]) : []),
+      ...(isShown ? ring(theme, x, y, r + 4) : []),
+      ...(isFar ? ring(theme, x, y, r + (isShown ? 9 : 4), theme.problem, [4, 4]) : []),
       { ...star, target, box: [x - r, y - r, x + r, y + r] },
     ];
-    const reach = r + (isNewest ? 6 : 0) + (isFar ? 5 : 0);
+    const reach = r + (isShown ? 6 : 0) + (isFar ? 5 : 0);
     const text = isNamed ? clipped(sample.id, 30) : "";
     return { x, y, r: reach, text, ...look(theme), target, shapes };
   });

@@ -1,5 +1,6 @@
 // What the two views draw of the app's state.
 
+import { alongArms, alongEdges } from "./intervals.js";
 import { annotations } from "./marks.js";
 import { flatNodes, flatPlace, onAxes } from "./model/flat.js";
 import { rgb } from "./view/colors.js";
@@ -156,7 +157,8 @@ export function embeddingScene(app, theme, picture, tool) {
   const at = (node) => [...places.subarray(3 * node, 3 * node + 3)];
   const nodes = clickable(app, tool, at);
   const placeOf = (sample) => embeddingPlace(app, sample, picture);
-  const drawn = { positions, lines, nodes, at, dashOf, placeOf };
+  const bandOf = (sample) => alongEdges(app, at, sample);
+  const drawn = { positions, lines, nodes, at, dashOf, placeOf, bandOf };
   return {
     positions,
     count: app.nRows,
@@ -320,6 +322,7 @@ export function treeScene(app, theme, tool) {
         at,
         dashOf,
         placeOf,
+        bandOf: (sample) => alongArms(app, sample),
         foot: AXIS,
         more: sizeLabels(app, theme, view.project),
       }),

@@ -1,8 +1,9 @@
 // What is said of whatever the pointer is on.
 
-import { FAR_WORDS } from "./model/messages.js";
+import { rangeWords } from "./model/messages.js";
+import { columnsOf } from "./model/trust.js";
 import { fill, h } from "./view/dom.js";
-import { clipped, counted, grouped, number } from "./view/format.js";
+import { clipped, counted, grouped, number, percent } from "./view/format.js";
 
 const MOST_SHOWN = 14;
 
@@ -84,21 +85,24 @@ function ofBranch(app, k) {
 
 /** A new sample, or the one that was looked for; or the arrow to it. */
 function ofTarget(app, { kind, k, row, isOutside }) {
-  const told = kind === "added" ? ofAdded(app.placesOfAdded()[k]) : ofSample(app, row);
+  const told = kind === "added" ? ofAdded(app, app.placesOfAdded()[k]) : ofSample(app, row);
   const way = kind === "added" ? "click to see it with the whole tree" : "click to go there";
   return isOutside || kind === "added" ? [...told, h("div", { class: "hint" }, way)] : told;
 }
 
-function ofAdded(sample) {
-  const part = sample.partNearer;
-  const far = part === null ? "" : `, farther than ${Math.round(part)} % of the samples of the fit`;
+function ofAdded(app, sample) {
+  const { sure, told, far, warning } = sample;
+  const chance = sure ? ` (${percent(sure.probability)})` : "";
+  const from = sure ? ` (${number(sure.lower)} to ${number(sure.upper)})` : "";
+  const outside = rangeWords(told, columnsOf(app.state.model).names);
   return [
     h("strong", {}, `new sample ${clipped(sample.id, 60)}`),
     listOf([
-      ["branch", sample.branchName],
-      ["pseudotime", number(sample.pseudotime, 6)],
-      ["distance", `${number(sample.distance, 4)}${far}`],
+      ["branch", `${sample.branchName}${chance}`],
+      ["pseudotime", `${number(sample.pseudotime, 6)}${from}`],
+      ["distance", `${number(sample.distance, 4)}${far && `, ${far}`}`],
+      ...(outside ? [["out of range", clipped(outside, 120)]] : []),
     ]),
-    sample.isFar ? h("div", { class: "problem" }, FAR_WORDS) : null,
+    warning ? h("div", { class: "problem" }, warning) : null,
   ].filter(Boolean);
 }

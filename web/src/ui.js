@@ -456,7 +456,7 @@ function goToNewest(app) {
       "aria-label": words,
       title: words,
       hidden: true,
-      onclick: () => app.showAdded(app.added.length - 1),
+      onclick: () => app.showAdded(app.shownAdded),
     },
     "★",
   );
@@ -539,6 +539,7 @@ function lookAt(app, i, name = app.looked?.row === i ? app.looked.name : app.lab
 function showAdded(app, k) {
   const sample = app.placesOfAdded()[k];
   if (!sample) return;
+  app.chooseAdded(k);
   for (const plot of Object.values(app.plots)) {
     plot.fit(plot.camera.solid, plot.scene.placeOf(sample));
     plot.hoverAgain();

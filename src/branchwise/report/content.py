@@ -8,6 +8,7 @@ import numpy as np
 from .. import __version__
 from .._messages import listed
 from ..pipeline import Pipeline
+from ..placing.reference import Reference
 from ..preprocessing import Preparation
 from ..trajectory import Trajectory
 from ..trajectory.branches import default_roots
@@ -23,6 +24,7 @@ from .columns import (
     unique_names,
 )
 from .embedded_model import model_state
+from .embedded_trust import held_out_columns
 from .encoding import double, indices, single
 from .facts import evidence_state, known_facts, shareable
 from .features import Features, features_in_page, given_features
@@ -73,6 +75,7 @@ def report_state(
     (150, 'uncertainty')
     """
     path, preparation, known_features, is_rooted = parts_of(result, preparation)
+    reference = reference_of(result, preparation)
     n_samples, d = path.view.points.shape
     evidence = evidence_state(path)
     about = None if annotations is None else as_frame(annotations)
@@ -96,9 +99,9 @@ def report_state(
         chosen, trends, said = features_in_page(path, given, n_rows, wanted)
         columns += feature_columns(chosen, columns)
         noted += said
-    columns += computed_columns(path, dims)
+    columns += computed_columns(path, dims) + held_out_columns(path, reference)
     model = path.estimator_
-    placing = model_state(path, preparation, known_features, given, about)
+    placing = model_state(path, preparation, known_features, given, about, reference)
     known = known_facts(path, preparation, facts or {})
     ids = [str(name) for name in path.names_.tolist()]
     return {
@@ -147,6 +150,18 @@ def parts_of(
         f"a report is made of a Trajectory or a Pipeline, not of a {type(result).__name__}; call "
         "to_html of a fitted estimator, or Trajectory.from_estimator first."
     )
+
+
+def reference_of(
+    result: Pipeline | Trajectory, preparation: Preparation | None
+) -> Reference | None:
+    """How far the training samples lie from the tree, if that is known of the table itself.
+
+    That of a trajectory is about what it was learned from, which a preparation has changed.
+    """
+    if isinstance(result, Pipeline):
+        return result.reference
+    return result.reference_ if preparation is None else None
 
 
 def check_preparation(path: Trajectory, preparation: Any) -> None:

@@ -6,11 +6,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Floats, Matrix
+from .._typing import Floats, Ints, Matrix
+from ..data.instants import instant
 from ..data.row_order import row_keys
 from ..pipeline import knowing
+from ..placing.placer import columns_of
+from ..placing.reference import Reference
 from ..preprocessing import Preparation
+from ..preprocessing.steps import fills_late
 from ..trajectory import Trajectory
+from .embedded_trust import trust_size, trust_state
 from .encoding import double, indices, single
 from .features import Features
 
@@ -31,6 +36,7 @@ def model_state(
     names: Sequence[str] | None,
     given: Features | None,
     covariates: Any,
+    reference: Reference | None = None,
 ) -> dict[str, Any]:
     """The model, or the reason why a page cannot have it.
 
@@ -46,6 +52,8 @@ def model_state(
         The training samples, before the preparation.
     covariates : DataFrame or None
         What the preparation adjusts for, of the training samples.
+    reference : Reference or None
+        How far the training samples lie from the tree, before the preparation.
 
     Examples
     --------
@@ -57,7 +65,7 @@ def model_state(
     'This graph was given, not learned by branchwise, so that new'
     """
     try:
-        return _model_state(path, preparation, names, given, covariates)
+        return _model_state(path, preparation, names, given, covariates, reference)
     except CannotPlace as error:
         return {"reason": str(error)}
 
@@ -68,6 +76,7 @@ def _model_state(
     names: Sequence[str] | None,
     given: Features | None,
     covariates: Any,
+    reference: Reference | None,
 ) -> dict[str, Any]:
     model = path.estimator_
     if model is None:
@@ -77,11 +86,11 @@ def _model_state(
             "instead."
         )
     steps = {} if preparation is None else preparation.steps_
-    check_size(model, steps)
+    n_numbers = check_size(model, steps)
     check_centring(model, steps)
     names = feature_names(model, preparation, names, given)
-    raw = None if given is None or not is_of_fit(path) else training_rows(given, names)
-    check_same(model, preparation, raw, covariates)
+    if given is not None and is_of_fit(path):
+        check_same(model, preparation, given, names, covariates)
     return {
         "features": list(names),
         "covariates": list(steps["adjust"].names) if "adjust" in steps else [],
@@ -93,6 +102,8 @@ def _model_state(
         "components": None if model.n_components is None else double(model.components_),
         "distances": single(np.percentile(path.distance_, np.arange(101))),
         "latest": float(path.pseudotime_.max()),
+        "columns": columns_state(names, preparation),
+        "trust": trust_state(path, reference if has_room(n_numbers, reference) else None),
     }
 
 
@@ -104,8 +115,33 @@ def is_of_fit(path: Trajectory) -> bool:
     return np.array_equal(view.points, model.projection_)
 
 
-def check_size(model: Any, steps: dict[str, Any]) -> None:
-    """A page holds what `project` needs only if that is not too much, and numbers."""
+def columns_state(names: Sequence[str], preparation: Preparation | None) -> dict[str, Any] | None:
+    """What the columns of encoded rows are made of; None if they are the features.
+
+    Examples
+    --------
+    >>> from branchwise.report.embedded_model import columns_state
+    >>> columns_state(["hb", "crp"], None) is None
+    True
+    """
+    columns = columns_of(names, preparation)
+    if columns.is_plain:
+        return None
+    return {
+        "names": columns.names,
+        "parts": indices(columns.parts),
+        "is_number": columns.is_number.astype(np.uint8),
+        "raw": indices(columns.raw),
+    }
+
+
+def has_room(n_numbers: int, reference: Reference | None) -> bool:
+    """Whether a page holds how far samples may lie besides so many numbers of the model."""
+    return 8 * (n_numbers + trust_size(reference)) <= MAX_MODEL_BYTES
+
+
+def check_size(model: Any, steps: dict[str, Any]) -> int:
+    """A page holds what `project` needs only if that is not too much; how many numbers it is."""
     name = type(model).__name__
     if callable(model.kernel):
         raise CannotPlace(
@@ -126,6 +162,7 @@ def check_size(model: Any, steps: dict[str, Any]) -> None:
             f"{8 * (n_numbers + n_training) / 2**20:,.0f} MiB, and a page holds at most "
             f"{MAX_MODEL_BYTES // 2**20} MiB of it; {INSTEAD}"
         )
+    return n_numbers + n_training
 
 
 def check_centring(model: Any, steps: dict[str, Any]) -> None:
@@ -169,14 +206,25 @@ def feature_names(
     return found
 
 
-def training_rows(given: Features, names: Sequence[str]) -> Matrix | None:
-    """The features that the model was fitted to among those that are given, if all are there."""
+def training_rows(given: Features, names: Sequence[str], rows: Ints, about: Any) -> Any:
+    """Some rows of the features that the model was fitted to, if all of these are there.
+
+    What was encoded is among the columns about the samples.
+    """
     if list(names) == given.names:
-        return given.values  # a copy of a large table would be one too many
+        return given.values[rows]
     at = {name: k for k, name in enumerate(given.names)}
-    if not all(name in at for name in names):
+    others = [name for name in names if name not in at]
+    if not {*others} <= set(map(str, getattr(about, "columns", ()))):
         return None
-    return given.take([at[name] for name in names]).values
+    numbers = given.take([at[name] for name in names if name in at]).values[rows]
+    if not others:
+        return numbers
+    numbers = dense(numbers)
+    frame = about[others].iloc[rows].reset_index(drop=True)
+    known = [name for name in names if name in at]
+    values = dict(zip(known, numbers.T, strict=True))
+    return frame.assign(**values)[list(names)]
 
 
 def encoded_covariates(step: Any, covariates: Any) -> Floats | None:
@@ -186,20 +234,25 @@ def encoded_covariates(step: Any, covariates: Any) -> Floats | None:
 
 
 def check_same(
-    model: Any, preparation: Preparation | None, raw: Matrix | None, covariates: Any
+    model: Any,
+    preparation: Preparation | None,
+    given: Features,
+    names: Sequence[str],
+    covariates: Any,
 ) -> None:
     """The given rows are those of the fit: if not, a new table would be placed wrongly."""
-    if raw is None:
+    rows = np.unique(np.linspace(0, given.values.shape[0] - 1, N_CHECKED).astype(np.intp))
+    some = training_rows(given, names, rows, covariates)
+    if some is None:
         return
-    rows = np.unique(np.linspace(0, raw.shape[0] - 1, N_CHECKED).astype(np.intp))
-    some = raw[rows]
     if preparation is not None:
         if "adjust" in preparation.steps_:
             step = preparation.steps_["adjust"]
             if encoded_covariates(step, covariates) is None:
                 return
             covariates = covariates[step.names].iloc[rows]
-        some = knowing(preparation, None).transform(some, covariates=covariates)
+        known = list(names) if hasattr(some, "columns") else None
+        some = knowing(preparation, known).transform(some, covariates=covariates)
     some = some if sparse.issparse(some) else np.asarray(some)
     # The fit may have been to a copy in single precision.
     found = [row_keys(kind) for kind in (some, some.astype(np.float32))]
@@ -227,9 +280,21 @@ def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
     """One step of the preparation, as it is done to dense rows."""
     step = steps[name]
     if name == "impute":
-        numbers = {"medians": double(step.medians)}
+        numbers = {part: double(values) for part, values in step._asdict().items()}
+    elif name == "encode":
+        return {
+            "name": name,
+            "columns": list(step.columns),
+            "kinds": list(step.kinds),
+            "levels": [None if of is None else list(of) for of in step.levels],
+            "shares": double(step.shares),
+            "firsts": [None if first is None else instant(first) for first in step.firsts],
+            "orders": list(step.orders),
+            "ages": [list(age) for age in step.ages],
+        }
     elif name == "log1p":
-        numbers = {}
+        is_number = None if step.is_number is None else step.is_number.astype(np.uint8)
+        return {"name": name, "is_number": is_number}
     elif name == "rank_normalize":
         numbers = {
             "values": double(step.values),
@@ -246,14 +311,14 @@ def step_state(steps: dict[str, Any], name: str) -> dict[str, Any]:
             "mean": double(step.mean),
             "is_explained": step.is_explained.astype(np.uint8),
         }
-    elif name == "standardize":
+    elif name in ("standardize", "weigh"):
         # With axes behind it, rows are centred as they are stored, and here they are dense.
         is_centred = "pca" in steps or step.is_centred is not False
         mean = step.mean if is_centred else np.zeros_like(step.mean)
         numbers = {"mean": double(mean), "scale": double(step.scale)}
     else:
         mean = step.mean
-        if "standardize" in steps:
+        if "standardize" in steps and not fills_late(steps):
             mean = steps["standardize"].mean_after(np.empty((0, len(mean))), mean)
         numbers = {"mean": double(mean), "components": double(step.components)}
     return {"name": name, **numbers}

@@ -70,7 +70,7 @@ def model_facts(path: Trajectory, preparation: Preparation | None) -> dict[str, 
         if hasattr(model, "optimality_gap_"):
             facts["optimality_gap"] = float(model.optimality_gap_)
     if preparation is not None:
-        facts["preparation"] = preparation.get_params(deep=False)
+        facts["preparation"] = preparation.settings()
     facts["graph"] = graph_facts(path)
     facts["root"] = root_names(path)
     facts["versions"] = {
@@ -113,14 +113,14 @@ def graph_facts(path: Trajectory) -> dict[str, Any]:
     >>> graph_facts(Trajectory([[0, 1]], np.array([[0.0], [4.0]])))["length"]
     4.0
     """
-    tips, forks, branches = count_branches(adjacency(path.edges_, len(path.nodes_)))
+    tips, forks, _ = count_branches(adjacency(path.edges_, len(path.nodes_)))
     return {
         "n_nodes": len(path.nodes_),
         "n_edges": len(path.edges_),
         "length": float(path.lengths_.sum()),
         "tips": tips,
         "forks": forks,
-        "branches": branches,
+        "branches": len(path.view.branches.names),  # a root within a path makes two of it
         "occupied": path.occupied_,
     }
 

@@ -3,15 +3,18 @@
  *
  * @typedef {object} NewSamples
  * @property {string[]} ids
- * @property {Float64Array[]} rows  The features of each, in the order of model.features.
+ * @property {Float64Array[]} rows  The features of each, in the order of model.features; where the
+ *   model encodes some of them, what they become.
  * @property {(string | number)[][]} covariates  Of each, in the order of model.covariates.
  * @property {{id: string, row: number, column: string}[]} dropped  Left out, as a value is missing:
- *   the number of the data row, from 1 on, and the first such column.
+ *   the number of the data row, from 1 on, and the first such column; "" if all of them are missing.
+ * @property {string[]} absent  Features without a value in the whole table.
  */
 
 import { isMissing, parseNumber, parseTable } from "./csv.js";
+import { instant } from "./dates.js";
 import { listed, quoted } from "./messages.js";
-import { encodeCovariates } from "./prepare.js";
+import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
 
 /** Names of a first column that names samples: frames.ID_NAME. */
 const ID_NAME = new RegExp(
@@ -38,41 +41,64 @@ export function readSamples(text, model, { usual = "" } = {}) {
   if (table.rows.length === 0) {
     throw new Error("the table has a header but no rows; it needs at least one sample.");
   }
-  const columns = table.names === null ? inOrder(table, model) : byName(table.names, needed);
+  const takesGaps = Boolean(model.trust);
+  const columns =
+    table.names === null
+      ? inOrder(table, model)
+      : byName(table.names, needed, takesGaps ? model.features.length : 0);
   const id = idColumn(table, columns);
   const adjust = model.steps.find((step) => step.name === "adjust");
+  const encode = model.steps.find((step) => step.name === "encode");
   const samples = table.rows.map((cells, i) => ({
     id: id >= 0 && !isMissing(cells[id]) ? cells[id].trim() : `new ${i + 1}`,
     row: i + 1,
-    values: readFeatures(cells, columns, model.features, table.decimal, i + 1),
+    ...readFeatures(cells, columns, model.features, encode, table.decimal, i + 1),
     covariates: model.covariates.map((name, k) => {
       const cell = cells[columns[model.features.length + k]];
       return readCovariate(cell, name, adjust.levels[k], table.decimal, i + 1);
     }),
   }));
-  const isImputed = model.steps.some((step) => step.name === "impute");
-  const [kept, dropped] = withoutGaps(samples, model, isImputed);
+  checkCovariates(samples, model);
+  const [kept, dropped] = takesGaps ? withSomeValue(samples) : withoutGaps(samples, model);
+  const absent = model.features.filter((_, j) => samples.every(({ values }) => isGap(values[j])));
+  if (takesGaps && absent.length === model.features.length) {
+    throw new Error(
+      `the table has no values of any of the ${absent.length} features ` +
+        `(${listed(absent.map(quoted))}), but samples are placed by these; add some, or name them ` +
+        "as in fit.",
+    );
+  }
+  checkDates(kept, model.features);
+  checkLevels(kept, encode);
   checkValues(kept, model);
   for (const { covariates } of adjust === undefined ? [] : kept) {
     encodeCovariates(adjust, covariates);
   }
   return {
     ids: kept.map((sample) => sample.id),
-    rows: kept.map((sample) => sample.values),
+    rows: kept.map(({ values }) => (encode ? encodeRow(encode, Array.from(values)) : values)),
     covariates: kept.map((sample) => sample.covariates),
     dropped,
+    absent,
   };
 }
 
+/** @param {number} value */
+function isGap(value) {
+  return Number.isNaN(value);
+}
+
 /**
- * The column of each name that is needed.
+ * The column of each name that is needed; −1 of one that may be missing.
  *
  * @param {string[]} names
  * @param {string[]} needed
+ * @param {number} nSpared  So many of the first may be missing, but not all.
  */
-function byName(names, needed) {
+function byName(names, needed, nSpared) {
   const at = new Map(names.map((name, k) => [name, k]));
-  const missing = needed.filter((name) => !at.has(name));
+  const isSpared = needed.slice(0, nSpared).some((name) => at.has(name));
+  const missing = needed.filter((name, k) => !at.has(name) && !(isSpared && k < nSpared));
   if (missing.length > 0) {
     throw new Error(
       `the table lacks ${missing.length} of the ${needed.length} columns that were there in fit: ` +
@@ -87,13 +113,19 @@ function byName(names, needed) {
         `${repeated.length === 1 ? "is" : "are"} repeated; rename them.`,
     );
   }
-  return needed.map((name) => at.get(name));
+  return needed.map((name) => at.get(name) ?? -1);
 }
 
 /** The columns of rows without a header: the features in their order, perhaps after an id. */
-function inOrder({ rows }, { features, covariates }) {
+function inOrder({ rows }, { features, covariates, steps }) {
   const n = features.length;
   const width = rows[0].length;
+  if (steps.some((step) => step.name === "encode")) {
+    throw new Error(
+      "the first line holds numbers where names of columns should be, and categories and dates " +
+        "are found by name only; add a header line.",
+    );
+  }
   if (covariates.length > 0) {
     throw new Error(
       "the first line holds numbers where names of columns should be, and the covariates " +
@@ -129,19 +161,104 @@ function idColumn({ names, rows }, columns) {
   return ID_NAME.test(names[0].toLowerCase()) && !hasFraction ? 0 : -1;
 }
 
-/** The features of one row; NaN where they are missing. */
-function readFeatures(cells, columns, features, decimal, row) {
-  return Float64Array.from(features, (name, j) => {
-    const value = numberIn(cells[columns[j]], decimal);
-    if (value === null) {
-      throw new Error(
-        `column ${quoted(name)} holds ${quoted(cells[columns[j]].trim())} in data row ${row}, ` +
-          "which is no number; mend the cell (an empty cell is a missing value, a decimal sign " +
-          "is a point) or leave the row out.",
-      );
+/**
+ * The features of one row: numbers, the number of a level, or microseconds since 1970; NaN where they
+ * are missing. And the cells that are levels or dates for nobody, by column.
+ */
+function readFeatures(cells, columns, features, encode, decimal, row) {
+  const [strange, undated] = [new Map(), new Map()];
+  const values = Float64Array.from(features, (name, j) => {
+    if (columns[j] < 0) return NaN;
+    const [cell, kind] = [cells[columns[j]], encode?.kinds[j] ?? "number"];
+    if (kind === "number") {
+      return readNumber(cell, name, decimal, row);
     }
-    return value;
+    const levels = encode.levels[j];
+    if (isMissing(cell) && !levels?.includes(cell)) {
+      return NaN;
+    }
+    if (levels) {
+      const level = levelOf(cell, levels);
+      if (level < 0) {
+        strange.set(j, cell.trim());
+      }
+      return level;
+    }
+    const when = instant(cell, encode.orders[j]);
+    if (when === null || Number.isNaN(when)) {
+      undated.set(j, { text: cell, isOpen: when !== null });
+    }
+    return when || 0;
   });
+  return { values, strange, undated };
+}
+
+/** The number in a cell of a feature. */
+function readNumber(cell, name, decimal, row) {
+  const value = numberIn(cell, decimal);
+  if (value === null) {
+    throw new Error(
+      `column ${quoted(name)} holds ${quoted(cell.trim())} in data row ${row}, which is no ` +
+        "number; mend the cell (an empty cell is a missing value, a decimal sign is a point) or " +
+        "leave the row out.",
+    );
+  }
+  return value;
+}
+
+/** Dates are dates: as branchwise.preprocessing.encoding says it. */
+function checkDates(samples, features) {
+  const told = features.flatMap((name, j) => {
+    const all = samples.filter(({ undated }) => undated.has(j));
+    const wrong = all.filter(({ undated }) => !undated.get(j).isOpen);
+    const [bad, what] = wrong.length
+      ? [wrong, "which is not a date"]
+      : [all, "of which the day and the month cannot be told apart"];
+    if (bad.length === 0) {
+      return [];
+    }
+    const more = bad.length > 1 ? ` (${bad.length} such cells)` : "";
+    const { text } = bad[0].undated.get(j);
+    return [
+      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${more}`,
+    ];
+  });
+  if (told.length > 0) {
+    throw new Error(
+      `${told.join("; ")}; write dates as 2024-03-31 (year, month, day), empty the cells if they ` +
+        "are not known, or leave the column out.",
+    );
+  }
+}
+
+/** Levels are those of the fit: as branchwise.preprocessing.encoding.check_levels says it. */
+function checkLevels(samples, encode) {
+  const wrong = samples.filter(({ strange }) => strange.size > 0);
+  if (wrong.length === 0) {
+    return;
+  }
+  const told = encode.columns.flatMap((name, j) => {
+    const mine = wrong.filter(({ strange }) => strange.has(j));
+    if (mine.length === 0) {
+      return [];
+    }
+    const others = [...new Set(mine.map(({ strange }) => strange.get(j)))];
+    return [
+      `${quoted(name)} has ${listed(others.map(quoted))} in ${rowsOf(mine.length)}, first in data ` +
+        `row ${mine[0].row} (known: ${listed(encode.levels[j].map(quoted), 10)})`,
+    ];
+  });
+  throw new Error(
+    `${wrong.length} of ${rowsOf(samples.length)} ` +
+      `${wrong.length === 1 ? "has a level" : "have levels"} that the fit did not know: ` +
+      `${listed(told)}; mend these cells, empty them if the value is not known, leave the rows ` +
+      "out, or fit again with samples of these levels.",
+  );
+}
+
+/** A number of rows. */
+function rowsOf(n) {
+  return `${n} ${n === 1 ? "row" : "rows"}`;
 }
 
 /** One covariate of a row: a number, or the text of a level; NaN where it is missing. */
@@ -168,42 +285,44 @@ function numberIn(cell, decimal) {
   }
 }
 
-/** The samples that can be placed and those that are left out, if missing values are not an error. */
-function withoutGaps(samples, model, isImputed) {
-  const gapIn = ({ values, covariates }) => {
-    const feature = isImputed ? -1 : values.findIndex(Number.isNaN);
-    const covariate = covariates.findIndex(Number.isNaN);
-    return feature >= 0 ? model.features[feature] : model.covariates[covariate];
-  };
-  if (!model.drops_missing) {
-    checkNoneMissing(samples, model, isImputed);
-    return [samples, []];
-  }
-  const lacking = samples.filter((sample) => gapIn(sample) !== undefined);
-  const dropped = lacking.map((sample) => ({
-    id: sample.id,
-    row: sample.row,
-    column: gapIn(sample),
-  }));
-  return [samples.filter((sample) => gapIn(sample) === undefined), dropped];
+/** The samples that have some value, and those that have none. */
+function withSomeValue(samples) {
+  const isEmpty = ({ values }) => values.every(isGap);
+  const dropped = samples.filter(isEmpty).map(({ id, row }) => ({ id, row, column: "" }));
+  return [samples.filter((sample) => !isEmpty(sample)), dropped];
 }
 
-/** Missing values are an error that counts them by column. */
-function checkNoneMissing(samples, { features, covariates }, isImputed) {
-  const counts = features.map((_, j) =>
-    samples.reduce((n, { values }) => n + (Number.isNaN(values[j]) ? 1 : 0), 0),
-  );
+/**
+ * The same for a model that cannot place samples with gaps: they are left out if the fit left such
+ * samples out, else an error.
+ */
+function withoutGaps(samples, { features, steps, drops_missing: drops }) {
+  if (steps.some((step) => step.name === "impute")) return [samples, []];
+  const gapIn = ({ values }) => values.findIndex(isGap);
+  const lacking = samples.filter((sample) => gapIn(sample) >= 0);
+  if (lacking.length > 0 && !drops) throw new Error(gapsMessage(lacking, features));
+  const dropped = lacking.map((sample) => {
+    return { id: sample.id, row: sample.row, column: features[gapIn(sample)] };
+  });
+  return [samples.filter((sample) => gapIn(sample) < 0), dropped];
+}
+
+/** What is missing, counted by column. */
+function gapsMessage(samples, features) {
+  const counts = features.map((_, j) => samples.filter(({ values }) => isGap(values[j])).length);
   const columns = [...counts.keys()].filter((j) => counts[j] > 0);
-  if (columns.length > 0 && !isImputed) {
-    const total = counts.reduce((a, b) => a + b, 0);
-    columns.sort((a, b) => counts[b] - counts[a] || a - b);
-    const told = listed(columns.map((j) => `${quoted(features[j])}: ${counts[j]}`));
-    throw new Error(
-      `the table has ${total} missing ${total === 1 ? "value" : "values"} in ${columns.length} ` +
-        `of ${features.length} columns (${told}), but every value must be known; fill them in, ` +
-        "or leave such rows out.",
-    );
-  }
+  const total = counts.reduce((a, b) => a + b, 0);
+  columns.sort((a, b) => counts[b] - counts[a] || a - b);
+  const told = listed(columns.map((j) => `${quoted(features[j])}: ${counts[j]}`));
+  return (
+    `the table has ${total} missing ${total === 1 ? "value" : "values"} in ${columns.length} of ` +
+    `${features.length} columns (${told}), and this page does not know how the samples of the fit ` +
+    "scatter, which placing with gaps needs; fill them in, leave such rows out, or fit again."
+  );
+}
+
+/** What is adjusted for is known of every sample. */
+function checkCovariates(samples, { covariates }) {
   covariates.forEach((name, k) => {
     const lacking = samples.filter((sample) => Number.isNaN(sample.covariates[k]));
     if (lacking.length > 0) {
@@ -219,6 +338,7 @@ function checkNoneMissing(samples, { features, covariates }, isImputed) {
 /** Values are finite, and such that the steps can work with them. */
 function checkValues(samples, { features, steps }) {
   const takesLogarithms = steps.some((step) => step.name === "log1p");
+  const encode = steps.find((step) => step.name === "encode");
   const size = Math.max(1, samples.length * features.length);
   const limit = Math.sqrt(Number.MAX_VALUE / (4 * size));
   for (const { values, row } of samples) {
@@ -235,7 +355,8 @@ function checkValues(samples, { features, steps }) {
             "their squares not to overflow; mend the cell, or leave the row out.",
         );
       }
-      if (takesLogarithms && value <= -1) {
+      const isNumber = !encode || encode.kinds[j] === "number";
+      if (takesLogarithms && isNumber && value <= -1) {
         throw new Error(
           `${where}, but log1p=True needs values above -1; give values as they were measured, ` +
             "not their logarithms or scores.",

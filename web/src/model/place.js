@@ -9,28 +9,33 @@
  */
 
 import { nearestOnEdges, tieRanks } from "./graph.js";
-import { prepare } from "./prepare.js";
+import { alongPca, prepare } from "./prepare.js";
+import { assess, columnsOf, filledRow } from "./trust.js";
 
 /**
  * Place one sample, whether it was there in the fit or not.
  *
  * @param {any} model  state.model of the page.
  * @param {any} graph  state.graph of the page.
- * @param {Float64Array} row  The features, as they were measured.
+ * @param {Float64Array} row  The features, as they were measured; NaN where they are missing.
  * @param {(string | number)[]} [covariates]
- * @param {Int32Array} [ranks]  Of the edges, once for many samples.
- * @returns {Place}
+ * @param {object} [known]  Once for many samples.
+ * @param {Int32Array} [known.ranks]  Of the edges.
+ * @param {any} [known.trust]  What `trustModel` returns.
+ * @param {string[]} [known.absent]  Features that the table of the sample does not have.
+ * @returns {Place & {told: import("./trust.js").Told | null, missing: number}}
  */
-export function placeSample(
-  model,
-  graph,
-  row,
-  covariates = [],
-  ranks = tieRanks(graph.edges, graph.wanted),
-) {
-  const projection = project(model, prepare(model, row, covariates));
+export function placeSample(model, graph, row, covariates = [], known = {}) {
+  const { ranks = tieRanks(graph.edges, graph.wanted), trust = null, absent = [] } = known;
+  const missing = Array.from(columnsOf(model).parts).filter((j) => Number.isNaN(row[j])).length;
+  const prepared =
+    missing > 0 && trust !== null
+      ? alongPca(model, filledRow(trust, model, row, covariates, absent))
+      : prepare(model, row, covariates);
+  const projection = project(model, prepared);
   const nearest = nearestOnEdges(projection, graph.nodes, graph.edges, projection.length, ranks);
-  return { projection, ...nearest };
+  const told = trust === null ? null : assess(trust, model, row, covariates);
+  return { projection, ...nearest, told, missing };
 }
 
 /**

@@ -1,16 +1,19 @@
 /**
  * The fitted steps of a preparation, repeated on a row: the twin of branchwise.preprocessing.steps.
  *
- * All operations but the logarithm are those of Python in the same order, so that a row becomes
- * the same to the last bit.
+ * All operations but the logarithm, and a tree's means for what is missing, are those of Python in
+ * the same order, so that a row becomes the same to the last bit.
  *
  * @typedef {{name: string, [key: string]: any}} Step  One of model.steps.
  */
 
+import { condition, fill } from "./conditional.js";
 import { listed, quoted } from "./messages.js";
 
 /**
  * A row of features after all steps.
+ *
+ * Of a model that encodes columns, the row is what encodeRow makes of it.
  *
  * @param {{steps: Step[]}} model
  * @param {Float64Array} row  NaN for missing values, if the model imputes them.
@@ -24,16 +27,107 @@ export function prepare(model, row, covariates = []) {
   );
 }
 
+/**
+ * A row with gaps after the steps before pca: what is not known stays NaN.
+ *
+ * @param {{steps: Step[]}} model
+ * @param {ArrayLike<number>} row  NaN for missing values, which are not filled.
+ * @param {(string | number)[]} [covariates]  All of them known.
+ * @returns {Float64Array}
+ */
+export function prepareKnown(model, row, covariates = []) {
+  const steps = model.steps.filter(({ name }) => name !== "impute" && name !== "pca");
+  return steps.reduce((x, step) => {
+    const made = STEPS[step.name](step, x, covariates);
+    // What a step makes of a gap is nothing, even where it makes the same of all values.
+    return made.length === x.length ? made.map((v, j) => (Number.isNaN(x[j]) ? NaN : v)) : made;
+  }, Float64Array.from(row));
+}
+
+/**
+ * A row that is prepared but for pca, after it.
+ *
+ * @param {{steps: Step[]}} model
+ * @param {Float64Array} row
+ */
+export function alongPca({ steps }, row) {
+  const pca = steps.find((step) => step.name === "pca");
+  return pca === undefined ? row : alongAxes(pca, row);
+}
+
+/**
+ * The prepared value of a single column, before pca, in the units of the table.
+ *
+ * @param {{steps: Step[]}} model
+ * @param {number} value
+ * @param {number} j  The column.
+ * @param {(string | number)[]} [covariates]
+ */
+export function rawValue(model, value, j, covariates = []) {
+  return model.steps.reduceRight(
+    (x, step) => BACK[step.name]?.(step, x, j, covariates) ?? x,
+    value,
+  );
+}
+
+/** @type {Record<string, (step: Step, x: number, j: number, covariates: any[]) => number>} */
+const BACK = {
+  log1p: (_, x) => Math.expm1(x),
+  rank_normalize: ({ values, scores, offsets }, x, j) =>
+    interpolated(x, scores.subarray(...offsets.subarray(j, j + 2)), values.subarray(offsets[j])),
+  adjust: (step, x, j, covariates) => {
+    const n = step.mean.length;
+    const z = encodeCovariates(step, covariates);
+    return z.reduce((sum, v, k) => sum + (v - step.center[k]) * step.coefficients[k * n + j], x);
+  },
+  standardize: ({ mean, scale }, x, j) => x * scale[j] + mean[j],
+};
+
+/** y at x, linear between knots that ascend; beyond them that of the nearest. */
+function interpolated(x, knots, y) {
+  const k = countUpTo(knots, 0, knots.length, x) - 1;
+  if (k < 0) return y[0];
+  if (k >= knots.length - 1) return y[knots.length - 1];
+  return y[k] + ((y[k + 1] - y[k]) / (knots[k + 1] - knots[k])) * (x - knots[k]);
+}
+
 /** @type {Record<string, (step: Step, x: Float64Array, covariates: any[]) => Float64Array>} */
 const STEPS = {
-  impute: ({ medians }, x) => x.map((value, j) => (Number.isNaN(value) ? medians[j] : value)),
-  log1p: (_, x) => x.map((value) => Math.log1p(value)),
+  impute: fillGaps,
+  // Done where a table is read: see encodeRow.
+  encode: (_, x) => x,
+  log1p: ({ is_number: isNumber }, x) =>
+    x.map((value, j) => (!isNumber || isNumber[j] ? Math.log1p(value) : value)),
   rank_normalize: normalScores,
   adjust: residuals,
-  standardize: ({ mean, scale }, x) =>
-    x.map((value, j) => (scale[j] > 0 ? (value - mean[j]) / scale[j] : 0)),
+  standardize: scaled,
+  weigh: scaled,
   pca: alongAxes,
 };
+
+/**
+ * In units of the standard deviation; 0 for what was constant. A gap stays a gap.
+ *
+ * @param {Step} step
+ * @param {Float64Array} x
+ */
+function scaled({ mean, scale }, x) {
+  const orGap = (value) => (Number.isNaN(value) ? NaN : 0);
+  return x.map((value, j) => (scale[j] > 0 ? (value - mean[j]) / scale[j] : orGap(value)));
+}
+
+/**
+ * Medians, or what a tree makes likely, for what is missing.
+ *
+ * @param {Step} step
+ * @param {Float64Array} x
+ */
+function fillGaps(step, x) {
+  if (!x.some(Number.isNaN)) return x;
+  if (step.medians) return x.map((value, j) => (Number.isNaN(value) ? step.medians[j] : value));
+  const tree = /** @type {import("./conditional.js").TreeModel} */ (/** @type {any} */ (step));
+  return fill(tree, x, condition(tree, x));
+}
 
 /**
  * Scores interpolated in a table for each feature: exact at its values, constant beyond them.
@@ -44,6 +138,9 @@ const STEPS = {
 function normalScores({ values, scores, offsets }, x) {
   return x.map((value, j) => {
     const [first, last] = [offsets[j], offsets[j + 1] - 1];
+    if (Number.isNaN(value) || first > last) {
+      return value; // a gap, or an indicator
+    }
     if (first === last) {
       return scores[first];
     }
@@ -79,7 +176,8 @@ function residuals(step, x, covariates) {
   const z = encodeCovariates(step, covariates);
   const n = x.length;
   const explained = centredProduct(z, step.center, n, (j, k) => step.coefficients[j * n + k]);
-  return x.map((value, k) => (step.is_explained[k] ? step.mean[k] : value - explained[k]));
+  const isConstant = (value, k) => step.is_explained[k] && !Number.isNaN(value);
+  return x.map((value, k) => (isConstant(value, k) ? step.mean[k] : value - explained[k]));
 }
 
 /**
@@ -138,19 +236,52 @@ export function encodeCovariates({ names, levels }, values) {
   return Float64Array.from(encoded);
 }
 
+const MICROSECONDS = 86_400_000_000; // of a day
+const DAYS_OF_A_YEAR = 365.25;
+
+/**
+ * What a row of a table becomes before all other steps: the twin of Encoding.apply.
+ *
+ * @param {Step} step  That of encode.
+ * @param {number[]} values  In the order of its columns: numbers as they are, of categories and
+ *   ordered ones the number of the level, of dates microseconds since 1970; NaN where missing.
+ * @returns {Float64Array}
+ */
+export function encodeRow({ columns, kinds, levels, shares, firsts, ages }, values) {
+  let taken = 0;
+  const encoded = values.flatMap((value, j) => {
+    if (kinds[j] === "category") {
+      const part = Array.from(shares.slice(taken, taken + levels[j].length));
+      taken += part.length;
+      const isMissing = Number.isNaN(value);
+      return part.map((p, k) => (isMissing ? NaN : ((k === value ? 1 : 0) - p) / Math.sqrt(p)));
+    }
+    if (kinds[j] === "date") {
+      return [(value - firsts[j]) / MICROSECONDS];
+    }
+    return kinds[j] === "end of an age" ? [] : [value];
+  });
+  const at = (name) => values[columns.indexOf(name)];
+  const years = ages.map(([, start, end]) => (at(end) - at(start)) / MICROSECONDS / DAYS_OF_A_YEAR);
+  return Float64Array.from([...encoded, ...years]);
+}
+
 /**
  * The number of a level, or −1. Whole numbers and truth values may be spelt in several ways.
  *
  * @param {string} text
  * @param {string[]} levels
  */
-function levelOf(text, levels) {
+export function levelOf(text, levels) {
   const word = text.trim();
   const isWhole = /^[+-]?\d+(\.0*)?$/.test(word);
   const isTruth = /^(true|TRUE|false|FALSE)$/.test(word);
   const spellings = [text, word];
   if (isWhole) {
     spellings.push(String(BigInt(word.replace(/^\+|\.0*$/g, ""))));
+  }
+  if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(word)) {
+    spellings.push(String(Number(word)));
   }
   if (isTruth) {
     spellings.push(word[0].toUpperCase() + word.slice(1).toLowerCase());

@@ -21,9 +21,17 @@ export const GLOSSARY = {
     "Whether a branch is there: where a tree forks, samples leave a gap between its branches. p is the probability of a gap as empty as the one found if there were no fork; a small p is evidence of the branch.",
   fork: "A place where the tree splits into branches: F1, F2, …",
   length: "The way along a branch from its start to its end, in units of the data.",
+  misfit:
+    "How far a sample lies from the nearest place on the tree, column by column in units of what samples scatter there: about 1 for samples like those of the fit.",
   occupied: "The part of a branch that has samples; the rest leads through a gap.",
   pseudotime:
     "The way along the tree from the root to a sample, in units of the data. It puts samples in an order; it is no time on a clock.",
+  "p of a new sample":
+    "The part of samples like those of the fit that lie as far from the tree as this one, measured by samples that were held out of the fit. At 0.05 or less a sample is far; of 100 samples like those of the fit about 5 are, by chance.",
+  "probability of a branch":
+    "How likely a new sample belongs to a branch, given the columns that are known of it. The fewer are known, the more branches are possible. It takes for granted that the sample is like those of the fit.",
+  "pseudotime interval":
+    "Where along the tree a new sample lies with 95 % probability, given the columns that are known of it. The yellow band in the views shows for each branch where on it, within that interval, and is fainter on branches that are less likely.",
   "p-value":
     "The probability of a difference of the means at least as large if there were none (Welch's t-test, two-sided). Groups that were chosen by looking differ anyway: take p-values as a ranking of the features.",
   root: "Where pseudotime starts. Another root changes times and the names of branches, but not the tree.",

@@ -1,12 +1,19 @@
 // A new sample: paste or drop a table, see where it falls.
 
-import { FAR_WORDS } from "../model/messages.js";
+import { absentWords, driverWords, listed, rangeWords } from "../model/messages.js";
+import { columnsOf } from "../model/trust.js";
 import { toCsv } from "../model/csv.js";
 import { download, fill, h, uniqueId } from "../view/dom.js";
-import { counted, fileName, number } from "../view/format.js";
+import { clipped, counted, fileName, grouped, number, percent } from "../view/format.js";
 
 const MOST_BYTES = 50e6;
 const MOST_ROWS = 200;
+// So many columns that are out of range are told.
+const MOST_COLUMNS = 5;
+// Branches that are less likely than this are not told.
+const LEAST_TOLD = 0.05;
+const UNKNOWN_SCATTER =
+  "How far from the tree is usual this page cannot say: the fit did not keep how its samples scatter.";
 
 export function placingPanel(app) {
   const { model } = app.state;
@@ -23,6 +30,7 @@ export function placingPanel(app) {
     placeholder: `${wanted.slice(0, 3).join(",")}${wanted.length > 3 ? ",…" : ""}\n1.2,3.4,…`,
   });
   const problem = h("p", { class: "problem", role: "alert" });
+  const lacking = h("p", { class: "hint lacking", "aria-live": "polite" });
   const result = h("div", {});
   const file = h("input", {
     type: "file",
@@ -33,12 +41,14 @@ export function placingPanel(app) {
   });
 
   const place = (hints = {}) => {
-    problem.textContent = "";
+    problem.textContent = lacking.textContent = "";
     try {
-      const given = app.addSamples(area.value, hints);
-      if (given.dropped.length) {
-        const named = given.dropped.slice(0, 5).map(({ id, column }) => `${id} (${column})`);
-        problem.textContent = `${counted(given.dropped.length, "row")} left out, as a value is missing: ${named.join(", ")}.`;
+      const { absent, dropped } = app.addSamples(area.value, hints);
+      lacking.textContent = absent.length ? absentWords(absent, model.features.length) : "";
+      if (dropped.length) {
+        const why = dropped[0].column ? "as a value is missing" : "as all values are missing";
+        const named = dropped.map(({ id, column }) => (column ? `${id} (${column})` : id));
+        problem.textContent = `${counted(dropped.length, "row")} left out, ${why}: ${listed(named)}.`;
       }
     } catch (error) {
       problem.textContent = error.message;
@@ -87,9 +97,10 @@ export function placingPanel(app) {
         h(
           "p",
           { class: "hint" },
-          `Needed are ${counted(model.features.length, "feature")}` +
+          `${model.trust ? "Wanted" : "Needed"} are ${counted(model.features.length, "feature")}` +
             `${model.covariates.length ? ` and ${model.covariates.join(", ")}` : ""}, by name in any order; ` +
-            "further columns are ignored. Nothing leaves this page.",
+            `${model.trust ? "some may be missing; " : ""}further columns are ignored. ` +
+            `Nothing leaves this page.${model.trust ? "" : ` ${UNKNOWN_SCATTER}`}`,
         ),
         h(
           "button",
@@ -109,7 +120,7 @@ export function placingPanel(app) {
       ...rows
         .slice(-MOST_ROWS)
         .reverse()
-        .map((row) => card(app, row)),
+        .map((row) => card(app, row, rows.indexOf(row))),
       rows.length > MOST_ROWS
         ? h("p", { class: "hint" }, `The last ${MOST_ROWS} of ${rows.length}.`)
         : null,
@@ -148,30 +159,45 @@ export function placingPanel(app) {
       file,
     ),
     problem,
+    lacking,
     result,
   );
 }
 
 /** What is said of one new sample. */
-function card(app, row) {
-  const far =
-    row.partNearer === null
-      ? ""
-      : `, farther than ${Math.round(row.partNearer)} % of the samples of the fit`;
+function card(app, row, k) {
+  const columns = columnsOf(app.state.model);
   const facts = [
-    ["branch", `${row.branchName}, at ${number(100 * row.branchPosition, 3)} % of it`],
-    ["pseudotime", number(row.pseudotime, 6)],
-    ["distance from the tree", `${number(row.distance, 6)}${far}`],
+    ["branch", branchWords(app, row)],
+    ["pseudotime", timeWords(app, row)],
+    ["distance from the tree", `${number(row.distance, 6)}${row.far && `, ${row.far}`}`],
+    ...columnFacts(row, columns),
     [
       app.state.axes.slice(0, 3).join(", "),
       [...row.projection.slice(0, 3)].map((v) => number(v, 6)).join(", "),
     ],
   ];
+  const isShown = k === app.shownAdded;
   return h(
     "section",
     { class: "card", "aria-label": row.id },
-    h("h3", {}, row.id),
-    row.isFar ? h("p", { class: "warning" }, `⚠ ${FAR_WORDS}`) : null,
+    h(
+      "h3",
+      {},
+      h(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          title: "Show it in the views, with the whole tree",
+          "aria-pressed": String(isShown),
+          "data-key": `added/${k}`,
+          onclick: () => app.showAdded(k),
+        },
+        row.id,
+      ),
+    ),
+    row.warning ? h("p", { class: "warning" }, `⚠ ${row.warning}`) : null,
     h(
       "dl",
       {},
@@ -180,39 +206,85 @@ function card(app, row) {
   );
 }
 
-/** The columns of `branchwise transform`, but for the embedding; and what to be careful with. */
-function placedCsv(app) {
-  const rows = app.placesOfAdded();
-  const names = [
-    "sample",
-    ...app.state.axes.map((_, k) => `projection${k}`),
-    "edge",
-    "source",
-    "target",
-    "position",
-    "distance",
-    "branch",
-    "branch_position",
-    "pseudotime",
-    "pseudotime_scaled",
-    "warning",
+/** The branch, how likely it is, and which others are. */
+function branchWords(app, { branchName, branch, branchPosition, sure }) {
+  const place = `at ${number(100 * branchPosition, 3)} % of it`;
+  if (!sure) return `${branchName}, ${place}`;
+  const others = [...sure.branches.keys()]
+    .filter((k) => k !== branch && sure.branches[k] >= LEAST_TOLD)
+    .sort((a, b) => sure.branches[b] - sure.branches[a])
+    .map((k) => `${app.tree.branches[k].name} ${percent(sure.branches[k])}`);
+  const also = others.length ? `; other branches: ${listed(others, 3)}` : "";
+  return `${branchName} (probability ${percent(sure.probability)}), ${place}${also}`;
+}
+
+function timeWords(app, { pseudotime, sure }) {
+  if (!sure) return number(pseudotime, 6);
+  const level = percent(app.state.model.trust.level);
+  return `${number(pseudotime)} (${number(sure.lower)} to ${number(sure.upper)} with ${level} probability)`;
+}
+
+/** Columns that are to be looked at again, one to a line, and how many are missing. */
+function columnFacts({ told, missing }, { names, parts }) {
+  const outside = (told?.outside ?? []).map(
+    ({ column, value, low, high }) =>
+      `${clipped(names[column])} ${number(value)}: ${number(low)} to ${number(high)} in the fit`,
+  );
+  const drivers = (told?.drivers ?? []).map(({ column, value, expected }) => {
+    const said = [value, expected].some(Number.isNaN)
+      ? ""
+      : ` ${number(value)}: ${number(expected)} expected by the other columns`;
+    return `${clipped(names[column])}${said}`;
+  });
+  const more = outside.length - MOST_COLUMNS;
+  const facts = [
+    ["out of range", [...outside.slice(0, MOST_COLUMNS), more > 0 ? `and ${more} more` : ""]],
+    ["what makes it far", [...new Set(drivers)]],
+    ["missing", missing ? [`${grouped(missing)} of ${counted(parts.length, "feature")}`] : []],
   ];
-  const { latest } = app;
+  return facts
+    .map(([name, lines]) => [name, lines.filter(Boolean).map((line) => h("div", {}, line))])
+    .filter(([, lines]) => lines.length > 0);
+}
+
+/** The columns of `branchwise transform`, but for the embedding. */
+function placedCsv(app) {
+  const columns = columnsOf(app.state.model).names;
+  const names = [
+    "id",
+    "branch",
+    "position",
+    "pseudotime",
+    "distance",
+    "p",
+    "misfit",
+    "pseudotime_lower",
+    "pseudotime_upper",
+    "branch_probability",
+    "out_of_range",
+    "drivers",
+    "missing",
+    ...app.state.axes.map((_, k) => `projection${k}`),
+  ];
   return toCsv(
     names,
-    rows.map((row) => [
-      row.id,
-      ...row.projection,
-      row.edge,
-      row.source,
-      row.target,
-      row.position,
-      row.distance,
-      row.branchName,
-      row.branchPosition,
-      row.pseudotime,
-      latest > 0 ? row.pseudotime / latest : row.pseudotime,
-      row.isFar ? FAR_WORDS : "",
-    ]),
+    app
+      .placesOfAdded()
+      .map(({ told, sure, ...row }) => [
+        row.id,
+        row.branchName,
+        row.branchPosition,
+        row.pseudotime,
+        row.distance,
+        told?.p,
+        told?.misfit,
+        sure?.lower,
+        sure?.upper,
+        sure?.probability,
+        rangeWords(told, columns),
+        driverWords(told, columns),
+        row.missing,
+        ...row.projection,
+      ]),
   );
 }

@@ -187,7 +187,10 @@ export class Plot {
 
   /** Bring a place to the middle; of a view that is hidden, as soon as it is shown. */
   lookAt(position) {
-    if (this.size?.[0]) this.camera.lookAt(position, ...this.size);
+    // Its size may just have changed, and nobody has told it so far.
+    const { clientWidth: width, clientHeight: height } = this.element;
+    const isSettled = width > 0 && this.size?.[0] === width && this.size[1] === height;
+    if (isSettled) this.camera.lookAt(position, width, height);
     else this.pending = position;
     this.render();
   }

@@ -56,19 +56,95 @@ test("missing values stay for a model that imputes them", () => {
   assert.deepEqual(rowsOf(readSamples("bmi,crp\nNA,1", model)), [[NaN, 1]]);
 });
 
-test("rows that lack a value are dropped where the model says so", () => {
+test("rows that lack a value are dropped where the model says so and cannot place them", () => {
   const model = { ...ADJUSTED, drops_missing: true };
-  const text = "id,bmi,crp,age,sex\na,20,1,50,f\nb,,1,50,f\nc,20,1,-,f\nd,20,1,50,\n";
+  const text = "id,bmi,crp,age,sex\na,20,1,50,f\nb,,1,50,f\nc,20,-,40,f\n";
   const read = readSamples(text, model);
   assert.deepEqual(read.ids, ["a"]);
   assert.deepEqual(read.dropped, [
     { id: "b", row: 2, column: "bmi" },
-    { id: "c", row: 3, column: "age" },
-    { id: "d", row: 4, column: "sex" },
+    { id: "c", row: 3, column: "crp" },
   ]);
 });
 
+const TRUSTED = { ...modelOf(), trust: {} };
+
+test("a model that knows how its samples scatter takes gaps, and columns that are absent", () => {
+  const read = readSamples("id,bmi,crp\na,20,\nb,NA,1\n", TRUSTED);
+  assert.deepEqual(rowsOf(read), [
+    [20, NaN],
+    [NaN, 1],
+  ]);
+  assert.deepEqual(read.absent, []);
+  const some = readSamples("id,crp\na,3\n", { ...TRUSTED, drops_missing: true });
+  assert.deepEqual(rowsOf(some), [[NaN, 3]]);
+  assert.deepEqual(some.absent, ["bmi"]);
+  assert.deepEqual(readSamples("id,bmi,crp\na,,3\nb,,4", TRUSTED).absent, ["bmi"]);
+});
+
+test("a row of which nothing is known is left out", () => {
+  const read = readSamples("id,bmi,crp\na,,\nb,NA,1\n", TRUSTED);
+  assert.deepEqual(read.ids, ["b"]);
+  assert.deepEqual(read.dropped, [{ id: "a", row: 1, column: "" }]);
+});
+
+const ENCODED = modelOf({
+  steps: [
+    {
+      name: "encode",
+      columns: ["bmi", "crp"],
+      kinds: ["category", "date"],
+      levels: [["1", "high"], null],
+      shares: Float64Array.of(0.5, 0.5),
+      firsts: [null, 0],
+      orders: [null, null],
+      ages: [],
+    },
+  ],
+});
+
+test("levels and dates are read as text, and encoded", () => {
+  const text = "id,crp,bmi\na,1970-01-03, 1.0 \nb,01.01.1970,high\n";
+  const root = Math.sqrt(0.5);
+  const read = readSamples(text, ENCODED);
+  assert.deepEqual(rowsOf(read), [
+    [0.5 / root, -0.5 / root, 2],
+    [-0.5 / root, 0.5 / root, 0],
+  ]);
+  const imputed = { ...ENCODED, steps: [...ENCODED.steps, { name: "impute" }] };
+  assert.deepEqual(rowsOf(readSamples("id,crp,bmi\nP1,,NA", imputed)), [[NaN, NaN, NaN]]);
+});
+
 const WRONG = {
+  "levels that the fit did not know": [
+    "bmi,crp\nlow,1970-01-01\n1,1970-01-01\n2,1970-01-01",
+    ENCODED,
+    "2 of 3 rows have levels that the fit did not know: 'bmi' has 'low', '2' in 2 rows, first in " +
+      "data row 1 (known: '1', 'high'); mend these cells, empty them if the value is not known, " +
+      "leave the rows out, or fit again with samples of these levels.",
+  ],
+  "what is not a date": [
+    "bmi,crp\n1,1970-01-01\n1,soon\n1,never",
+    ENCODED,
+    "column 'crp' holds 'soon' in data row 2, which is not a date (2 such cells); write dates as " +
+      "2024-03-31 (year, month, day), empty the cells if they are not known, or leave the column " +
+      "out.",
+  ],
+  "dates that may be two": [
+    "bmi,crp\n1,03/04/2024",
+    ENCODED,
+    "column 'crp' holds '03/04/2024' in data row 1, of which the day and the month cannot be told",
+  ],
+  "categories without a header": [
+    "1,2",
+    ENCODED,
+    "categories and dates are found by name only; add a header line.",
+  ],
+  "missing categories": [
+    "bmi,crp\n,1970-01-01",
+    ENCODED,
+    "the table has 1 missing value in 1 of 2 columns ('bmi': 1), and this page does not know",
+  ],
   "an empty text": ["", modelOf(), "there is no text to read; paste a table with a header"],
   "a header alone": [
     "bmi,crp\n",
@@ -103,8 +179,24 @@ const WRONG = {
   "missing values": [
     "bmi,crp\n,1\n,NA\n1,2",
     modelOf(),
-    "the table has 3 missing values in 2 of 2 columns ('bmi': 2, 'crp': 1), but every value must " +
-      "be known; fill them in, or leave such rows out.",
+    "the table has 3 missing values in 2 of 2 columns ('bmi': 2, 'crp': 1), and this page does " +
+      "not know how the samples of the fit scatter, which placing with gaps needs; fill them in",
+  ],
+  "none of the columns, for a model that takes gaps": [
+    "a,z\n1,2",
+    TRUSTED,
+    "the table lacks 2 of the 2 columns that were there in fit: 'bmi', 'crp'; add them, or name",
+  ],
+  "no value in any column": [
+    "bmi,crp,z\n,,1",
+    TRUSTED,
+    "the table has no values of any of the 2 features ('bmi', 'crp'), but samples are placed by " +
+      "these; add some, or name them as in fit.",
+  ],
+  "absent covariates, for a model that takes gaps": [
+    "bmi,sex\n1,f",
+    { ...ADJUSTED, trust: {} },
+    "the table lacks 1 of the 4 columns that were there in fit: 'age'; add them, or name them",
   ],
   "a wrong number of values": [
     "1,2,3,4.5",

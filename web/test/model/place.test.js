@@ -7,7 +7,14 @@ const numbers = (...values) => Float64Array.from(values);
 
 /** A model of two features that it takes as they are. */
 function modelOf(rest = {}) {
-  return { steps: [], kernel: null, mean: numbers(1, 1), components: null, ...rest };
+  return {
+    features: ["a", "b"],
+    steps: [],
+    kernel: null,
+    mean: numbers(1, 1),
+    components: null,
+    ...rest,
+  };
 }
 
 test("a sample is centred and projected", () => {

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { encodeCovariates, prepare } from "../../src/model/prepare.js";
+import {
+  encodeCovariates,
+  encodeRow,
+  prepare,
+  prepareKnown,
+  rawValue,
+} from "../../src/model/prepare.js";
 
 const after = (steps, row, covariates) =>
   Array.from(prepare({ steps }, Float64Array.from(row), covariates));
@@ -13,6 +19,23 @@ test("a model without steps leaves a row as it is", () => {
 
 test("missing values become medians", () => {
   assert.deepEqual(after([{ name: "impute", medians: numbers(5, 7) }], [1, NaN]), [1, 7]);
+});
+
+test("missing values become what a tree makes likely of them", () => {
+  const tree = {
+    name: "impute",
+    axes: numbers(0.6, 0.8),
+    mean: numbers(0, 0),
+    places: numbers(0, 10),
+    weights: numbers(0.5, 0.5),
+    spread: numbers(1),
+    noise: numbers(1, 1),
+  };
+  const [known, filled] = after([tree], [6, NaN]);
+  assert.equal(known, 6);
+  assert.ok(Math.abs(filled - 8) < 1e-4); // at the second place, but for 2e-6 of the first
+  assert.deepEqual(after([tree], [1, 2]), [1, 2]);
+  assert.ok(Math.abs(after([tree], [NaN, NaN])[0] - 3) < 1e-12);
 });
 
 test("logarithms keep zero", () => {
@@ -74,4 +97,69 @@ test("steps follow one another down to principal axes", () => {
   const scale = { name: "standardize", mean: numbers(0, 0), scale: numbers(2, 4) };
   const axes = { name: "pca", mean: numbers(1, 1), components: numbers(0.6, 0.8) };
   assert.deepEqual(after([scale, axes], [4, 8]), [1.4]);
+});
+
+const TABLE = {
+  name: "rank_normalize",
+  values: numbers(0, 1, 3, 5),
+  scores: numbers(-2, 2, 0.5, 1.5),
+  offsets: Int32Array.of(0, 2, 4),
+};
+const SCALES = { name: "standardize", mean: numbers(1, 2), scale: numbers(0.5, 0) };
+
+test("gaps stay gaps before pca, whatever a step makes of all values", () => {
+  const steps = [{ name: "impute", medians: numbers(5, 7) }, { name: "log1p" }, ADJUST, SCALES];
+  const pca = { name: "pca", mean: numbers(0, 0), components: numbers(1, 0) };
+  const row = [Math.expm1(3), NaN];
+  const found = prepareKnown({ steps: [...steps, pca] }, row, [40, "a"]);
+  // 3 − [(0 − 0.5)·2 + (0 − 0.25)·4] = 5, and (5 − 1)/0.5 = 8
+  assert.ok(Math.abs(found[0] - 8) < 1e-12);
+  assert.ok(Number.isNaN(found[1]));
+});
+
+test("a prepared value goes back to the units of the table", () => {
+  const steps = [{ name: "log1p" }, TABLE, ADJUST, { ...SCALES, scale: numbers(0.5, 2) }];
+  // 2·0.5 + 1 = 2; 2 + 10·0.5 − 0.5·2 − 0.25·4 = 5; beyond the table it is that of its end, 1
+  assert.equal(rawValue({ steps }, 2, 0, [50, "a"]), Math.expm1(1));
+  assert.equal(rawValue({ steps: [TABLE] }, 1, 1), 4);
+  assert.equal(rawValue({ steps: [TABLE] }, -9, 1), 3);
+  assert.equal(rawValue({ steps: [SCALES] }, 8, 0), 5);
+});
+
+const ENCODE = {
+  name: "encode",
+  columns: ["crp", "sex", "grade", "born", "seen"],
+  kinds: ["number", "category", "ordinal", "end of an age", "date"],
+  levels: [null, ["f", "m"], ["low", "high"], null, null],
+  shares: numbers(0.25, 0.75),
+  firsts: [null, null, null, 0, 86400e6],
+  orders: [null, null, null, null, null],
+  ages: [["age", "born", "seen"]],
+};
+
+test("categories become weighted indicators, dates days, and ages years", () => {
+  const year = 365.25 * 86400e6;
+  const found = Array.from(encodeRow(ENCODE, [7, 0, 1, 0, 2 * year]));
+  assert.deepEqual(found, [7, 0.75 / 0.5, -0.75 / Math.sqrt(0.75), 1, 2 * 365.25 - 1, 2]);
+});
+
+test("what is missing is missing in all columns that are made of it", () => {
+  const found = Array.from(encodeRow(ENCODE, [7, NaN, NaN, NaN, 86400e6]));
+  assert.deepEqual(found, [7, NaN, NaN, NaN, 0, NaN]);
+});
+
+test("other steps leave an encoded row its gaps, and indicators as they are", () => {
+  const log1p = { name: "log1p", is_number: Uint8Array.of(1, 0) };
+  assert.deepEqual(after([{ name: "encode" }, log1p], [0, -3]), [0, -3]);
+  const ranks = {
+    name: "rank_normalize",
+    values: numbers(0, 1),
+    scores: numbers(-2, 2),
+    offsets: Int32Array.of(0, 0, 2),
+  };
+  assert.deepEqual(after([ranks], [7, 0.5]), [7, 0]);
+  assert.deepEqual(after([ranks], [7, NaN]), [7, NaN]);
+  const weigh = { name: "weigh", mean: numbers(0, 0), scale: numbers(0.5, 0) };
+  assert.deepEqual(after([weigh], [3, NaN]), [6, NaN]);
+  assert.deepEqual(after([ADJUST], [NaN, NaN], [42, "b"]), [NaN, NaN]);
 });
