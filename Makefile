@@ -8,7 +8,7 @@ SLINGSHOT := .venv-slingshot
 NPM := $(shell node -e 'process.exit(+(process.versions.node.split(".")[0] < 20))' 2> /dev/null && command -v npm)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-answers bench-dask bench-report report-pictures map web lint-web test-web clean
+.PHONY: help demo setup test test-uncompiled test-lowest lint format reproduce reproduce-quick bench bench-quick bench-selection bench-answers bench-imputation bench-conformal bench-dask bench-report report-pictures map web lint-web test-web clean
 
 help:
 	@echo "make demo         fit a tree to real data and draw it, in branchwise-demo/"
@@ -26,6 +26,7 @@ help:
 	@echo "make bench-quick  the same on small data (under five minutes)"
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
 	@echo "make bench-answers  what one gets without setting anything, beside other programs (an hour or two)"
+	@echo "make bench-conformal  is p valid, and what does it find? (minutes), into benchmarks/conformal.md"
 	@echo "make bench-dask   time, memory and traffic on Dask (half an hour), into docs/scaling.md"
 	@echo "make report-pictures  the README's pictures of the report (needs Chromium)"
 	@echo "make bench-report  frame times, size and time of the report (minutes), into docs/report.md"
@@ -152,6 +153,13 @@ bench-selection: $(VENV)/demo.stamp
 # The sets lie in the folder that BRANCHWISE_DATA names.
 bench-answers: $(BENCH)/bench.stamp $(SLINGSHOT)/bench.stamp
 	$(BENCH)/bin/python benchmarks/answers.py
+
+# The sets lie in the folder that BRANCHWISE_DATA names.
+bench-conformal: $(VENV)/demo.stamp
+	$(BIN)/python -m benchmarks.conformal 6
+
+bench-imputation: $(VENV)/setup.stamp
+	$(BIN)/python benchmarks/imputation.py
 
 bench-dask: $(VENV)/setup.stamp
 	$(BIN)/python benchmarks/dask_scaling.py

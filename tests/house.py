@@ -15,7 +15,7 @@ LAYERS = {
     ],
     "mathematics": ["linalg", "neighbors", "graph", "structures", "losses", "solvers"],
     "estimators": ["estimators", "preprocessing", "model_selection", "metrics", "datasets"],
-    "analysis": ["trajectory", "pipeline"],
+    "analysis": ["trajectory", "placing", "pipeline"],
     "interfaces": ["io", "persistence", "plotting", "report", "scverse", "cli", "__main__"],
 }  # fmt: skip
 LAYER = {module: k for k, modules in enumerate(LAYERS.values()) for module in modules}

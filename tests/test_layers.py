@@ -13,7 +13,7 @@ FACADES = {
     "estimators/base": {"report", "persistence"},
     "estimators/ddrtree": {"persistence"},
     "estimators/ddrtree_dask": {"persistence"},
-    "preprocessing/core": {"persistence"},
+    "preprocessing/core": {"persistence", "placing"},
     "trajectory/core": {"report", "persistence"},
     "pipeline": {"persistence"},
 }

@@ -35,6 +35,7 @@ def fitted(table, tmp_path_factory):
     out = tmp_path_factory.mktemp("fitted") / "out"
     given = ["fit", str(table), "-o", str(out), "--id", "patient", "--exclude", "age"]
     given += ["--standardize", "--root", "stage=early", "--support", "3", "--color", "stage"]
+    given += ["--full-precision"]
     assert main(given) == 0
     return out
 

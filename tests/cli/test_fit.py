@@ -19,20 +19,22 @@ from branchwise.report.encoding import encode
 
 from .conftest import read_rows, read_run
 
+# Without the age, whose years have nearly all of the variance: that is a warning.
+LABS = ("--id", "patient", "--exclude", "age")
+
 
 def test_a_fit_writes_tables_model_picture_and_record(fitted):
     assert sorted(p.name for p in fitted.iterdir()) == [
         "branches.csv",
         "centers.csv",
-        "embedding.csv",
         "evidence.csv",
         "figure.png",
         "figure.svg",
         "milestones.csv",
         "model.branchwise",
-        "pseudotime.csv",
         "report.html",
         "run.json",
+        "samples.csv",
         "support.csv",
         "tree.csv",
     ]
@@ -41,18 +43,14 @@ def test_a_fit_writes_tables_model_picture_and_record(fitted):
 def test_the_embedding_is_that_of_python(fitted, simulated):
     X = StandardScaler().fit_transform(simulated[[f"lab{k}" for k in range(6)]])
     model = branchwise.learn_trajectory(X, support=0).estimator_
-    found = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    found = pd.read_csv(fitted / "samples.csv", index_col=0)
     names = [f"ddrtree{k}" for k in range(6)]
     np.testing.assert_allclose(found[names], model.embedding_, atol=1e-9)
     assert found.index.tolist() == simulated["patient"].tolist()
-    centers = pd.read_csv(fitted / "centers.csv", index_col=0).to_numpy()
-    chosen = np.linalg.norm(centers[found["center"]] - model.embedding_, axis=1)
-    apart = np.linalg.norm(centers - model.embedding_[:, np.newaxis], axis=2)
-    np.testing.assert_allclose(chosen, apart.min(axis=1), atol=1e-9)
 
 
 def test_tables_fit_together(fitted):
-    _, samples = read_rows(fitted / "embedding.csv")
+    _, samples = read_rows(fitted / "samples.csv")
     header, centers = read_rows(fitted / "centers.csv")
     assert header == ["center", *(f"ddrtree{k}" for k in range(6))]
     header, edges = read_rows(fitted / "tree.csv")
@@ -62,7 +60,7 @@ def test_tables_fit_together(fitted):
     for source, target, length, _ in edges:
         distance = np.linalg.norm(positions[int(source)] - positions[int(target)])
         assert float(length) == pytest.approx(distance)
-    times = pd.read_csv(fitted / "pseudotime.csv", index_col=0)
+    times = pd.read_csv(fitted / "samples.csv", index_col=0)
     branches = pd.read_csv(fitted / "branches.csv", index_col=0)
     assert times.index.tolist() == [row[0] for row in samples]
     assert set(times["branch"]) <= set(branches.index)
@@ -96,13 +94,13 @@ def test_annotations_are_kept_and_excluded_columns_are_no_features(fitted, simul
     run = read_run(fitted)
     assert run["input"]["n_features"] == 6
     assert set(run["columns"]["annotations"]) == {"age", "sex", "stage"}
-    found = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    found = pd.read_csv(fitted / "samples.csv", index_col=0)
     assert found["age"].tolist() == simulated["age"].tolist()
     assert found["stage"].tolist() == simulated["stage"].tolist()
 
 
 def test_time_starts_where_the_label_is_most_frequent(fitted, simulated):
-    times = pd.read_csv(fitted / "pseudotime.csv", index_col=0)["pseudotime"]
+    times = pd.read_csv(fitted / "samples.csv", index_col=0)["pseudotime"]
     by_stage = times.groupby(simulated.set_index("patient")["stage"]).median()
     assert by_stage["early"] < by_stage["late"]
 
@@ -121,7 +119,8 @@ def test_the_record_tells_how_to_get_the_same_again(fitted, table):
     assert run["versions"]["numpy"] == np.__version__
     assert run["branchwise"] == branchwise.__version__
     assert run["converged"] is True
-    stages = {"read", "prepare", "fit", "trajectory", "support", "write", "hash", "report"}
+    stages = {"read", "prepare", "fit", "trajectory", "trust", "support", "write", "hash"}
+    stages |= {"report"}
     assert set(run["seconds"]) == stages
     assert run["objective"] == branchwise.load(fitted / "model.branchwise").estimator.objective_
 
@@ -166,9 +165,7 @@ def test_the_same_command_gives_the_same_files(table, tmp_path):
 )
 def test_parameters_go_by_their_python_names(method, given, table, tmp_path, branchwise):
     out = tmp_path / "out"
-    code, _, err = branchwise(
-        "fit", table, "-o", out, "--id", "patient", "--method", method, *given
-    )
+    code, _, err = branchwise("fit", table, "-o", out, *LABS, "--method", method, *given)
     assert (code, err) == (0, "")
     parameters = read_run(out)["parameters"]
     for name, value in zip(given[::2], given[1::2], strict=True):
@@ -195,13 +192,13 @@ def test_options_and_signatures_agree():
 def test_tables_as_parquet(table, tmp_path, branchwise):
     out = tmp_path / "out"
     assert branchwise("fit", table, "-o", out, "--id", "patient", "--format", "parquet")[0] == 0
-    found = pd.read_parquet(out / "embedding.parquet")
+    found = pd.read_parquet(out / "samples.parquet")
     assert found.index[0] == "P000"
     assert not list(out.glob("*.csv"))
 
 
 def test_machines_read_json(table, tmp_path, branchwise):
-    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", "--id", "patient", "--json")
+    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", *LABS, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out) == read_run(tmp_path / "out")
     code, out, err = branchwise("fit", "nothing.csv", "-o", tmp_path / "other", "--json")
@@ -232,8 +229,33 @@ def test_missing_values_are_named_with_what_to_do(simulated, tmp_path, branchwis
     assert code == 0
     assert "3 dropped" in out
     assert read_run(tmp_path / "d")["input"]["dropped"] == ["P003", "P005", "P007"]
-    assert len(read_rows(tmp_path / "m" / "embedding.csv")[1]) == 150
-    assert len(read_rows(tmp_path / "d" / "embedding.csv")[1]) == 147
+    assert len(read_rows(tmp_path / "m" / "samples.csv")[1]) == 150
+    assert len(read_rows(tmp_path / "d" / "samples.csv")[1]) == 147
+
+
+def test_a_tree_fills_gaps_of_the_fit_and_of_later_tables(simulated, tmp_path, branchwise):
+    frame = simulated.drop(columns=["age"])
+    is_gap = np.random.default_rng(0).random((150, 6)) < 0.1
+    frame.iloc[:, 1:7] = frame.iloc[:, 1:7].mask(is_gap)
+    path, new, out = tmp_path / "gaps.csv", tmp_path / "new.csv", tmp_path / "out"
+    frame.to_csv(path, index=False)
+    given = ["fit", path, "-o", out, "--id", "patient", "--impute", "model", "--standardize"]
+    code, _, err = branchwise(*given, "--root", "stage=early", "--support", "0")
+    assert code == 0, err
+    assert read_run(out)["preparation"]["impute"] == "model"
+    code, _, err = branchwise("transform", out / "model.branchwise", path, "-o", new)
+    assert code == 0, err
+    assert len(read_rows(new)[1]) == 150
+
+
+def test_an_empty_column_is_named_before_a_tree_is_learned(simulated, tmp_path, branchwise):
+    path = tmp_path / "empty.csv"
+    simulated.assign(lab1=np.nan).to_csv(path, index=False)
+    given = ["fit", path, "-o", tmp_path / "out", "--id", "patient", "--impute", "model"]
+    code, _, err = branchwise(*given)
+    assert code == 1
+    assert "--impute model needs a value in every column, but" in err
+    assert "none in lab1; leave such columns out with --exclude." in " ".join(err.split())
 
 
 def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, branchwise):
@@ -344,7 +366,7 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
         (["--root", "T99"], "is no node of the graph; valid are"),
         (["--root", "sample=Q1"], "is no sample; the names are"),
         (["--root", "age=old"], "must be a number"),
-        (["--color", "colour"], "'colour' is no column of"),
+        (["--color", "colour"], "has no column 'colour'; "),
         (["--exclude", "lab77"], "has no column 'lab77'; did you mean 'lab"),
         (["--adjust", "weight"], "has no column 'weight'"),
         (["--id", "stage"], "must be unique"),
@@ -355,7 +377,9 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
 )
 def test_data_errors_are_one_line(given, says, table, tmp_path, branchwise):
     identified = [] if "--id" in given else ["--id", "patient"]
-    code, out, err = branchwise("fit", table, "-o", tmp_path / "out", *identified, *given)
+    code, out, err = branchwise(
+        "fit", table, "-o", tmp_path / "out", "--standardize", *identified, *given
+    )
     assert (code, out) == (1, "")
     assert says in err
     assert len(err.splitlines()) == 1
@@ -390,7 +414,7 @@ def test_bugs_are_one_line_too(table, tmp_path, branchwise, monkeypatch):
 
 def test_warnings_are_lines_and_part_of_the_record(table, tmp_path, branchwise):
     out = tmp_path / "out"
-    code, _, err = branchwise("fit", table, "-o", out, "--id", "patient", "--max_iter", "2")
+    code, _, err = branchwise("fit", table, "-o", out, *LABS, "--max_iter", "2")
     assert code == 0
     assert err.startswith("branchwise: warning: DDRTree stopped after 2 of max_iter=2")
     assert len(err.splitlines()) == 1
@@ -401,7 +425,7 @@ def test_ends_give_progress(table, tmp_path, branchwise):
     out = tmp_path / "out"
     given = ("fit", table, "-o", out, "--id", "patient", "--prune", "--root", "T1", "--end", "T2")
     assert branchwise(*given)[0] == 0
-    progress = pd.read_csv(out / "pseudotime.csv")["progress"]
+    progress = pd.read_csv(out / "samples.csv")["progress"]
     assert progress.min() == pytest.approx(0, abs=0.05)
     assert progress.max() == pytest.approx(1, abs=0.05)
 
@@ -499,7 +523,7 @@ def test_one_progress_bar_on_a_terminal(table, tmp_path):
         "import sys, branchwise.cli.console as console; console.SECONDS_BEFORE_BAR = 0\n"
         "from branchwise.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    given = ["fit", str(table), "-o", str(tmp_path / "out"), "--id", "patient", "--figure", "none"]
+    given = ["fit", str(table), "-o", str(tmp_path / "out"), *LABS, "--figure", "none"]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))
     process = subprocess.Popen(

@@ -162,7 +162,7 @@ def test_features_need_the_input_as_it_was(simulated, tmp_path, branchwise):
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--color", "staeg"], "--color 'staeg' is no column of embedding.csv; it has age, sex"),
+        (["--color", "staeg"], "samples.csv has no column 'staeg'; did you mean 'stage'"),
         (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
         (["--root", "T77"], "is no node of the graph"),
         (["--kind", "trends", "--feature", "lab9"], "'lab9' is no column of"),
@@ -204,14 +204,14 @@ def test_scores_agree_with_the_metrics(fitted, simulated, branchwise):
     code, text, _ = branchwise("score", fitted, "--labels", "stage", "age", "--json")
     assert code == 0
     found = json.loads(text)
-    embedding = pd.read_csv(fitted / "embedding.csv", index_col=0)
+    embedding = pd.read_csv(fitted / "samples.csv", index_col=0)
     points = embedding[["ddrtree0", "ddrtree1"]].to_numpy()
     right = loo_1nn(points, simulated["stage"].to_numpy())
     assert found["stage"]["nearest neighbour's label right"] == pytest.approx(right)
-    times = pd.read_csv(fitted / "pseudotime.csv")["pseudotime"]
+    times = pd.read_csv(fitted / "samples.csv")["pseudotime"]
     rank = np.corrcoef(times.rank(), simulated["age"].rank())[0, 1]
     assert found["age"]["pseudotime: Spearman correlation"] == pytest.approx(rank)
-    tables = pd.crosstab(pd.read_csv(fitted / "pseudotime.csv")["branch"], simulated["stage"])
+    tables = pd.crosstab(pd.read_csv(fitted / "samples.csv")["branch"], simulated["stage"])
     assert found["stage"]["branch: purity"] == pytest.approx(tables.max(axis=1).sum() / 150)
     assert "nearest neighbour's label right" in branchwise("score", fitted, "--labels", "stage")[1]
 
@@ -219,7 +219,7 @@ def test_scores_agree_with_the_metrics(fitted, simulated, branchwise):
 def test_unknown_labels_list_the_annotations(fitted, branchwise):
     code, _, err = branchwise("score", fitted, "--labels", "outcome")
     assert code == 1
-    assert "'outcome' is no annotation of the result; these are" in err
+    assert "has no column 'outcome'; " in err
     assert "age" in err
 
 

@@ -24,31 +24,34 @@ def new_cohort(simulated, tmp_path):
 
 def test_new_rows_are_placed_by_column_names(fitted, new_cohort, simulated, branchwise):
     code, out, err = branchwise("transform", fitted, new_cohort)
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert "no values of" not in err
     places = pd.read_csv(io.StringIO(out), index_col=0)
     assert places.index.tolist() == [f"N{k}" for k in range(40)]
-    own = pd.read_csv(fitted / "pseudotime.csv", index_col=0).iloc[:40]
+    own = pd.read_csv(fitted / "samples.csv", index_col=0).iloc[:40]
     moved = np.abs(places["pseudotime"].to_numpy() - own["pseudotime"].to_numpy())
     assert np.median(moved) < 0.1 * own["pseudotime"].max()
     assert (places["branch"].to_numpy() == own["branch"].to_numpy()).mean() > 0.9
 
 
 def test_the_model_in_python_says_the_same(fitted, new_cohort, branchwise):
-    _, out, _ = branchwise("transform", fitted / "model.branchwise", new_cohort)
+    _, out, _ = branchwise("transform", fitted / "model.branchwise", new_cohort, "--full-precision")
     model = package.load(fitted / "model.branchwise")
     frame = pd.read_csv(new_cohort, index_col="patient")
     places = model.place(frame)
-    printed = pd.read_csv(io.StringIO(out), index_col=0)
+    printed = pd.read_csv(io.StringIO(out), index_col=0).fillna({"drivers": "", "out_of_range": ""})
+    assert printed.columns[len(places.columns) :].tolist() == ["sex", "age", "ward"]
+    printed = printed[places.columns].astype(places.dtypes)
     pd.testing.assert_frame_equal(places, printed, check_names=False, rtol=1e-12)
     embedding = model.transform(frame)
     pd.testing.assert_frame_equal(embedding, places[[f"ddrtree{k}" for k in range(6)]])
 
 
 def test_rows_of_the_fit_keep_their_places(fitted, table, branchwise):
-    _, out, _ = branchwise("transform", fitted, table)
+    _, out, _ = branchwise("transform", fitted, table, "--full-precision")
     places = pd.read_csv(io.StringIO(out), index_col=0)
-    embedding = pd.read_csv(fitted / "embedding.csv", index_col=0)
-    times = pd.read_csv(fitted / "pseudotime.csv", index_col=0)
+    embedding = pd.read_csv(fitted / "samples.csv", index_col=0)
+    times = pd.read_csv(fitted / "samples.csv", index_col=0)
     np.testing.assert_allclose(places["ddrtree0"], embedding["ddrtree0"], rtol=1e-12)
     np.testing.assert_allclose(places["pseudotime"], times["pseudotime"], rtol=1e-9, atol=1e-9)
     assert places["branch"].tolist() == times["branch"].tolist()
@@ -68,14 +71,15 @@ def test_covariates_and_medians_are_those_of_the_fit(simulated, table, tmp_path,
     """A cohort of men only, older and with gaps, is adjusted by what the fit learned."""
     out = tmp_path / "out"
     given = ["--id", "patient", "--adjust", "age,sex", "--impute", "median", "--rank-normalize"]
-    assert branchwise("fit", table, "-o", out, *given, "--standardize", "--pca", "3")[0] == 0
+    given += ["--standardize", "--pca", "3", "--full-precision"]
+    assert branchwise("fit", table, "-o", out, *given)[0] == 0
     men = simulated[simulated["sex"] == "m"].copy()
     men.loc[men.index[0], "lab2"] = np.nan
     men.to_csv(tmp_path / "men.csv", index=False)
-    code, text, _ = branchwise("transform", out, tmp_path / "men.csv")
+    code, text, _ = branchwise("transform", out, tmp_path / "men.csv", "--full-precision")
     assert code == 0
     places = pd.read_csv(io.StringIO(text), index_col=0)
-    embedding = pd.read_csv(out / "embedding.csv", index_col=0)
+    embedding = pd.read_csv(out / "samples.csv", index_col=0)
     complete = places.iloc[1:]
     np.testing.assert_allclose(
         complete["ddrtree0"], embedding.loc[complete.index, "ddrtree0"], rtol=1e-9
@@ -87,16 +91,66 @@ def test_covariates_and_medians_are_those_of_the_fit(simulated, table, tmp_path,
     np.testing.assert_allclose(places.loc[first, "ddrtree0"], expected.loc[first, "ddrtree0"])
 
 
-def test_rows_with_gaps_are_dropped_as_in_the_fit_and_named(simulated, table, tmp_path, branchwise):
+def test_rows_with_gaps_are_placed_whatever_the_fit_did_with_its_own(
+    simulated, table, tmp_path, branchwise
+):
     out = tmp_path / "out"
     branchwise("fit", table, "-o", out, "--id", "patient", "--impute", "drop", "--figure", "none")
     new = simulated.iloc[:5].copy()
     new.loc[2, "lab0"] = np.nan
+    new.loc[3, [*(f"lab{k}" for k in range(6)), "age"]] = np.nan
     new.to_csv(tmp_path / "new.csv", index=False)
     code, text, err = branchwise("transform", out, tmp_path / "new.csv")
     assert code == 0
-    assert "1 of 5 rows miss a value and were dropped, as in the fit: P002." in err
-    assert len(text.splitlines()) == 1 + 4
+    assert "1 rows have no value of any feature and are placed nowhere." in err
+    places = pd.read_csv(io.StringIO(text), index_col=0)
+    assert places["missing"].tolist() == [0, 0, 1, 7, 0]
+    assert places["pseudotime"].notna().tolist() == [True, True, True, False, True]
+    assert places["sex"].tolist() == new["sex"].tolist()
+
+
+def test_a_wrong_unit_is_flagged_and_named(fitted, simulated, tmp_path, branchwise):
+    new = simulated.iloc[:5].copy()
+    new.loc[1, "lab2"] = 10 * np.abs(simulated["lab2"]).max()
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = branchwise("transform", fitted, tmp_path / "new.csv")
+    assert code == 0
+    assert "1 of 5 rows (20 %; 5 % are usual) lie farther from the tree" in err
+    assert "1 of 5 rows have values beyond the range of the rows of the fit." in err
+    assert "Columns most often to blame (look at their units): 'lab2' (1)." in err
+    row = pd.read_csv(io.StringIO(text), index_col=0).iloc[1]
+    assert row["p"] <= 0.05
+    assert row["drivers"].startswith("lab2 ")
+    assert row["out_of_range"].startswith("lab2 ")
+    facts = json.loads(branchwise("transform", fitted, tmp_path / "new.csv", "--json")[1])
+    assert (facts["far"], facts["out_of_range"], facts["blamed"]) == (1, 1, {"lab2": 1})
+
+
+def test_numbers_have_digits_that_a_person_can_read(fitted, new_cohort, tmp_path, branchwise):
+    _, short, _ = branchwise("transform", fitted, new_cohort)
+    _, full, _ = branchwise("transform", fitted, new_cohort, "--full-precision")
+    short, full = (
+        pd.read_csv(io.StringIO(text), index_col=0, float_precision="round_trip")
+        for text in (short, full)
+    )
+    assert (short["age"] == full["age"]).all()  # as it was read
+    times = [f"{time:.5g}" for time in full["pseudotime"]]
+    assert [float(time) for time in times] == short["pseudotime"].tolist()
+    assert (short["pseudotime"] != full["pseudotime"]).any()
+    branchwise("transform", fitted, new_cohort, "-o", tmp_path / "new.parquet")
+    whole = pd.read_parquet(tmp_path / "new.parquet")
+    np.testing.assert_array_equal(whole["pseudotime"], full["pseudotime"])
+
+
+def test_fit_and_transform_write_the_same_columns(fitted, table, branchwise):
+    _, text, _ = branchwise("transform", fitted, table)
+    placed = text.splitlines()[0].split(",")
+    assert placed[:13] == [
+        *("id", "branch", "position", "pseudotime", "distance", "p", "misfit"),
+        *("pseudotime_lower", "pseudotime_upper", "branch_probability"),
+        *("out_of_range", "drivers", "missing"),
+    ]
+    assert (fitted / "samples.csv").read_text("utf-8").splitlines()[0].split(",") == placed
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
@@ -118,14 +172,29 @@ def test_places_as_json(fitted, new_cohort, branchwise):
     assert code == 0
     found = json.loads(text)
     assert found["n_samples"] == 40
-    assert found["places"][0]["sample"] == "N0"
+    assert found["places"][0]["id"] == "N0"
 
 
-def test_missing_features_are_named(fitted, simulated, tmp_path, branchwise):
+def test_a_table_that_lacks_columns_is_placed_and_told_once(
+    fitted, simulated, tmp_path, branchwise
+):
     simulated.drop(columns=["lab1", "lab3"]).to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = branchwise("transform", fitted, tmp_path / "new.csv")
+    assert code == 0
+    said = "new.csv has no values of 2 of the 6 features: 'lab1', 'lab3'; its samples are placed"
+    assert err.count(said) == 1
+    places = pd.read_csv(io.StringIO(text), index_col=0)
+    assert (places["missing"] == 2).all()
+    whole = pd.read_csv(fitted / "samples.csv", index_col=0)
+    is_in = whole["pseudotime"].between(places["pseudotime_lower"], places["pseudotime_upper"])
+    assert is_in.mean() > 0.9
+
+
+def test_a_table_without_any_feature_is_an_error(fitted, simulated, tmp_path, branchwise):
+    simulated[["patient", "age"]].to_csv(tmp_path / "new.csv", index=False)
     code, _, err = branchwise("transform", fitted, tmp_path / "new.csv")
     assert code == 1
-    assert "lab1, lab3" in err.replace("'", "")
+    assert "lacks 6 of 6 features as columns of numbers: 'lab0', 'lab1'" in err
     assert len(err.splitlines()) == 1
 
 
@@ -159,14 +228,15 @@ def test_further_columns_of_arrays_do_not_matter_either(simulated, tmp_path, bra
 
     write(simulated[[*labs, "age"]], tmp_path / "old.npz")
     out = tmp_path / "out"
-    given = ["--adjust", "age", "--figure", "none"]
+    given = ["--adjust", "age", "--figure", "none", "--full-precision"]
     assert branchwise("fit", tmp_path / "old.npz", "-o", out, *given)[0] == 0
     new = simulated[["age", *labs]].assign(other=np.nan)
     write(new, tmp_path / "new.npz")
-    code, text, err = branchwise("transform", out, tmp_path / "new.npz")
-    assert (code, err) == (0, "")
+    code, text, err = branchwise("transform", out, tmp_path / "new.npz", "--full-precision")
+    assert code == 0
+    assert "no values of" not in err
     places = pd.read_csv(io.StringIO(text), index_col=0)
-    embedding = pd.read_csv(out / "embedding.csv", index_col=0)
+    embedding = pd.read_csv(out / "samples.csv", index_col=0)
     np.testing.assert_allclose(places["ddrtree0"], embedding["ddrtree0"], rtol=1e-9)
 
 
@@ -177,7 +247,7 @@ def test_a_cohort_without_the_column_of_names_is_placed_and_told(
     code, text, err = branchwise("transform", fitted, tmp_path / "new.csv")
     assert code == 0
     assert "has no column 'patient' as in the fit; --id names another one." in err
-    assert [line.split(",")[0] for line in text.splitlines()] == ["sample", *"01234"]
+    assert [line.split(",")[0] for line in text.splitlines()] == ["id", *"01234"]
     code, _, err = branchwise("transform", fitted, tmp_path / "new.csv", "--id", "case")
     assert code == 1
     assert "has no column 'case'" in err

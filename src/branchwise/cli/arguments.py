@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -165,6 +166,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         help="columns to colour the picture by, one panel each; also pseudotime and branch",
     )
     results.add_argument("--format", choices=("csv", "parquet"), default="csv", help="of tables")
+    add_full_precision(results)
     results.add_argument(
         "--figure",
         choices=("png", "svg", "both", "none"),
@@ -196,7 +198,18 @@ def add_transform(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--use-rep", metavar="KEY", help=argparse.SUPPRESS)
     parser.add_argument("--layer", metavar="KEY", help=argparse.SUPPRESS)
+    add_dialect(parser.add_argument_group("reading"))
+    add_full_precision(parser)
     add_scheduler(parser)
+
+
+def add_full_precision(parser: Any) -> None:
+    """How many digits numbers of a table of samples have."""
+    parser.add_argument(
+        "--full-precision",
+        action="store_true",
+        help="write all digits of numbers (default: 5 in text; Parquet has all)",
+    )
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
@@ -296,6 +309,7 @@ def add_info(parser: argparse.ArgumentParser) -> None:
     """Options of `branchwise info`."""
     parser.add_argument("path", metavar="MODEL|INPUT", help="model file, result folder or table")
     add_reading(parser)
+    add_encodings(parser.add_argument_group("encoding", "as a fit would take these columns"))
 
 
 def add_demo(parser: argparse.ArgumentParser) -> None:
@@ -321,16 +335,27 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read a table."""
     group = parser.add_argument_group("reading")
     group.add_argument("--id", metavar="COLUMN", help="column with the samples' names")
-    group.add_argument(
-        "--exclude",
-        type=names,
-        action="extend",
-        default=[],
-        metavar="A,B",
-        help="columns that are not features; kept as annotations",
-    )
+    for option, text in (
+        ("--include", "the only features; all other columns are kept as annotations"),
+        ("--exclude", "columns that are not features; kept as annotations"),
+    ):
+        group.add_argument(
+            option, type=names, action="extend", default=[], metavar="A,B", help=text
+        )
     group.add_argument("--use-rep", metavar="KEY", help="of .h5ad and .zarr: matrix in obsm")
     group.add_argument("--layer", metavar="KEY", help="of .h5ad and .zarr: layer in place of X")
+    add_dialect(group)
+
+
+def add_dialect(group: Any) -> None:
+    """How to read what is not told by a file itself."""
+    group.add_argument("--sheet", metavar="NAME", help="of .xlsx: sheet (default: the first)")
+    group.add_argument("--encoding", metavar="NAME", help="of text: latin-1, … (default: utf-8)")
+    group.add_argument(
+        "--date-order",
+        choices=("dmy", "mdy"),
+        help="how to read dates such as 02/01/2020 (default: as the values say, else dmy)",
+    )
 
 
 def add_preparation(parser: argparse.ArgumentParser) -> None:
@@ -338,10 +363,12 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "preparation", "done in this order, and repeated by transform as it was"
     )
+    add_encodings(group)
     group.add_argument(
         "--impute",
-        choices=("median", "drop"),
-        help="missing values: medians of their columns, or drop the rows",
+        choices=("median", "model", "drop"),
+        help="missing values: medians of their columns, what a tree of the known values makes "
+        "likely of them, or drop the rows",
     )
     group.add_argument("--log1p", action="store_true", help="log(1 + x), for counts")
     group.add_argument(
@@ -357,6 +384,45 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--standardize", action="store_true", help="mean 0 and deviation 1")
     group.add_argument("--pca", type=int, metavar="N", help="keep N principal components")
+
+
+def add_encodings(group: Any) -> None:
+    """Columns that are no numbers as features."""
+    group.add_argument(
+        "--categorical",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="categories (text, yes/no, numbers of groups) as features, each with the weight of a "
+        "number",
+    )
+    group.add_argument(
+        "--ordinal",
+        type=ordered,
+        action="append",
+        default=[],
+        metavar="COLUMN=LOW,MID,HIGH",
+        help="an ordered category as a feature, with all of its levels in order",
+    )
+    group.add_argument(
+        "--date",
+        dest="dates",
+        type=names,
+        action="extend",
+        default=[],
+        metavar="A,B",
+        help="dates as features: days since the first one",
+    )
+    group.add_argument(
+        "--age",
+        dest="ages",
+        type=between,
+        action="append",
+        default=[],
+        metavar="NAME=START:END",
+        help="years between two columns of dates as a feature of a new name",
+    )
 
 
 def add_root(parser: argparse.ArgumentParser) -> None:
@@ -445,6 +511,55 @@ def names(text: str) -> list[str]:
     return found
 
 
+def ordered(text: str) -> tuple[str, list[str]]:
+    """A column and its levels; with = or commas in them, in quotation marks.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import ordered
+    >>> ordered("grade=low,mid,high"), ordered('"a=b"="low, or none",high')
+    (('grade', ['low', 'mid', 'high']), ('a=b', ['low, or none', 'high']))
+    """
+    name, sign, rest = divided(text, "=")
+    if not name or not sign or not rest:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be COLUMN=LEVEL,LEVEL,…, for instance grade=low,mid,high"
+        )
+    return name, names(rest)
+
+
+def between(text: str) -> tuple[str, str, str]:
+    """A new name and two columns of dates; with = or : in them, in quotation marks.
+
+    Examples
+    --------
+    >>> from branchwise.cli.arguments import between
+    >>> between("age=born:seen"), between('age="born: date":seen')
+    (('age', 'born', 'seen'), ('age', 'born: date', 'seen'))
+    """
+    name, _, rest = divided(text, "=")
+    start, _, end = divided(rest, ":")
+    end, _, more = divided(end, ":")
+    if not name or not start or not end or more:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} must be NAME=START:END, a new name and two columns of dates, for instance "
+            "age=born:seen"
+        )
+    return name, start, end
+
+
+def divided(text: str, sign: str) -> tuple[str, str, str]:
+    """What stands before the first such sign, the sign, and the rest.
+
+    In quotation marks the sign is part of the text before it, which then comes without them.
+    """
+    quoted = re.match(rf'\s*"((?:[^"]|"")*)"\s*(?:({re.escape(sign)})(.*))?$', text, re.DOTALL)
+    if quoted:
+        return quoted[1].replace('""', '"'), quoted[2] or "", quoted[3] or ""
+    before, found, rest = text.partition(sign)
+    return before.strip(), found, rest.strip()
+
+
 def literal(text: str) -> Any:
     """A number, nothing, or a word.
 
@@ -488,40 +603,48 @@ Learn a low-dimensional embedding together with the tree, or another graph, that
 
 EPILOG = """\
 exit codes: 0 done, 1 the fit or the data failed, 2 wrong usage. Every command has --help with an
-example. Tables: CSV, TSV (also .gz), Parquet, NPY, NPZ, Matrix Market (10x folders), .h5ad, .zarr.
+example. Tables: CSV, TSV (also .gz), Excel (.xlsx), SPSS (.sav), Stata (.dta), Parquet, Feather,
+NPY, NPZ, Matrix Market (10x folders), .h5ad, .zarr.
 """
 
 FIT = """\
 Read a table, prepare it, learn an embedding and its graph, and write all results into one folder:
-embedding, centers, tree (with a root also pseudotime, branches and milestones) as tables, the
-model for `branchwise transform`, a picture, an interactive page (report.html), and run.json with
-versions, parameters, seed, input hash, times and objective.
+samples (places, how much to trust each, coordinates, annotations), centers, tree (with a root also
+branches and milestones) as tables, the model for `branchwise transform`, a picture, an interactive
+page (report.html), and run.json with versions, parameters, seed, input hash, times and objective.
 
 Numeric columns are features. All others are annotations: they are kept, can be coloured by, and can
-tell where the root is.
+tell where the root is. Categories, yes/no columns and dates become features, too, where
+--categorical, --ordinal, --date or --age name them.
 """
 
 FIT_EXAMPLES = """\
 examples:
   branchwise fit patients.csv -o out --id patient --standardize --exclude outcome --color outcome
+  branchwise fit cohort.xlsx -o out --sheet Visit1 --include @genes.txt --color 'pam50*' stage
   branchwise fit cohort.parquet -o out --rank-normalize --adjust age,sex --root stage=I --prune
+  branchwise fit clinic.csv -o out --categorical sex,smoker --ordinal grade=low,high --standardize
   branchwise fit cells.h5ad -o out --use-rep X_pca --n_components 5 --root cell_type=HSC
   branchwise fit faces.npz -o out --method spl --n_neighbors 5 --C 1000
   branchwise fit atlas.zarr -o out --pca 50 --scheduler tcp://10.0.0.1:8786 --checkpoint atlas.fit
 
 The root is a milestone as the picture names it (T1, F2), a node (node=12), a sample (sample=P007),
-or the place that a label comes first from (stage=I): a tip or, if no tip has it, an inner node. A
-name with a comma stands in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their
-Python names and defaults.
+or the place that a label comes first from (stage=I): a tip or, if no tip has it, an inner node.
+
+Wherever columns are named, patterns will do ('*_mut', in quotation marks, so that the shell leaves
+them alone), and so will @FILE, which has a name or pattern on each line. A name with a comma stands
+in quotation marks: --exclude 'age,"dose, mg"'. Parameters have their Python names and defaults.
 
 With --scheduler the table is read chunk by chunk by the workers of Dask, which need the same path
-to it; drtree and spl are then fitted to landmarks. What needs all rows in one place (--impute,
---rank-normalize, --adjust, --kernel) is for tables in memory.
+to it; drtree and spl are then fitted to landmarks. What needs all rows in one place (--categorical,
+--ordinal, --date, --age, --impute, --rank-normalize, --adjust, --kernel) is for tables in memory.
 """
 
 TRANSFORM = """\
 Place the rows of a new table on the graph of a fitted model. What the fit did to its table, from
-medians to covariates, is repeated as it was; columns are found by their names.
+medians to covariates, is repeated as it was; columns are found by their names. Columns and values
+may be missing. Each row comes with a p-value: the part of rows like those of the fit that lie as
+far from the tree.
 """
 
 TRANSFORM_EXAMPLES = """\
@@ -569,8 +692,8 @@ example:
 """
 
 INFO = """\
-Describe a model file, a result folder, or a table before it is fitted: features, annotations,
-missing values.
+Describe a model file, a result folder, or a table before it is fitted: what each column holds, what
+is odd about it, and what a fit would do with it. No table is refused for what is in it.
 """
 
 INFO_EXAMPLES = """\

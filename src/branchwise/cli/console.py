@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from ..data.errors import UnreadableColumns
+
 if TYPE_CHECKING:
     from ..solvers.convergence import Progress
 
@@ -95,8 +97,9 @@ class Console:
         return code
 
     def text(self, error: BaseException) -> str:
-        """An error as one line."""
-        words = " ".join(str(error).split())
+        """An error as one line; of columns that cannot be read, a line for each kind."""
+        lines = str(error).split("\n") if isinstance(error, UnreadableColumns) else [str(error)]
+        words = "\n".join(" ".join(line.split()) for line in lines)
         if isinstance(error, FileNotFoundError) and error.filename is not None:
             return f"there is no file or folder {error.filename}; check the path."
         if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:

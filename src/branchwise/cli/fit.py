@@ -3,7 +3,7 @@
 import argparse
 import platform
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from importlib import metadata
@@ -17,13 +17,14 @@ from .. import __version__
 from .._compat import import_pandas
 from .._messages import listed
 from ..data.dask import is_dask
+from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.table import Table, column, missing_by_column, missing_message
 from ..estimators import DDRTree
 from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
-from ..pipeline import Pipeline, fit_pipeline, frame_of
+from ..pipeline import Pipeline, adjusted_columns, encoded_columns, fit_pipeline
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
@@ -32,7 +33,7 @@ from ..trajectory.occupancy import occupancy_message
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
 from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
-from .request import STEPS, Request, parse_request, parse_root
+from .request import STEPS, Request, parse_request, parse_root, resolved, with_colors
 from .results import (
     MODEL,
     REPORT,
@@ -43,8 +44,13 @@ from .results import (
     write_frame,
     write_json,
 )
+from .samples import our_columns, readable, samples_table
 
-AT_THE_FIT = "pass --impute median or --impute drop, or leave columns out with --exclude"
+AT_THE_FIT = (
+    "pass --impute model, --impute median or --impute drop, or leave columns out with --exclude"
+)
+# Missing values that are filled in, which takes some that are known.
+FILLED = ("median", "model")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 
@@ -65,9 +71,31 @@ def run(options: argparse.Namespace, console: Console) -> None:
     with scheduler(request.scheduler, console, remedy) as work:
         console.stage("read")
         with showing_passes(work)("read"):
-            table = read_table(request.source, lazy=work is not None, **request.reading)
-        facts = fit(table, request, console, work)
+            table = read(request, lazy=work is not None)
+        facts = fit(table, resolved(request, table), console, work)
     console.result(facts, describe(facts, request.out))
+
+
+def read(request: Request, *, lazy: bool) -> Table:
+    """The table; all that is wrong with it, and with the names of its columns, is told at once."""
+    try:
+        return read_table(request.source, lazy=lazy, **request.reading)
+    except UnknownNameError as error:
+        if error.is_column:
+            raise with_colors(error, request) from error
+        raise
+    except UnreadableColumns as error:
+        if not error.missing or request.preparation.impute is not None:
+            raise
+        raise with_gaps(error) from error
+
+
+def with_gaps(error: UnreadableColumns) -> UnreadableColumns:
+    """What is wrong with columns, and what the others lack."""
+    if not error.missing:
+        return error
+    gaps = missing_message(error.missing, error.n_samples, "Besides, the rest", AT_THE_FIT)
+    return error.also(gaps)
 
 
 def check_checkpoint(request: Request) -> None:
@@ -105,9 +133,9 @@ def fit(
     console.stage("write")
     with new_folder(request.out, force=request.force) as folder:
         tables, columns = tables_of(made, table, request.colors)
-        about = tables["embedding"][columns["annotations"]]
+        about = tables["samples"][columns["annotations"]]
         colors = request.colors or default_colors(made.is_rooted, about)
-        files = write_results(folder, made, tables, colors, request)
+        files = write_results(folder, made, tables, columns, colors, request)
         console.stage("report" if request.has_report else None)
         told = told_by(console)
         facts = record(made, table, request, work, told, sha256, started, columns, files)
@@ -126,16 +154,14 @@ def check_table(table: Table, request: Request, work: dict[str, Any] | None) -> 
     preparation = request.preparation
     with showing_passes(work)("read"):
         check_missing(table, preparation)
-    missing = missing_by_column(table) if preparation.impute == "median" else {}
+    encoded = encoded_columns(table, preparation)
+    missing = missing_by_column(table, encoded) if preparation.impute in FILLED else {}
     empty = [name for name, count in missing.items() if count == len(table.samples)]
     if empty:
         raise Failure(
-            f"--impute median needs a value in every column, but {table.source} has none in "
-            f"{listed(empty)}; leave such columns out with --exclude."
+            f"--impute {preparation.impute} needs a value in every column, but {table.source} has "
+            f"none in {listed(empty)}; leave such columns out with --exclude."
         )
-    for name in request.colors:
-        if name not in COMPUTED:
-            column(table, name)
 
 
 def check_n_features(table: Table, request: Request) -> None:
@@ -151,11 +177,13 @@ def check_n_features(table: Table, request: Request) -> None:
 
 def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
     """Missing values are named by column unless the user said what to do with them."""
-    missing = missing_by_column(table) if preparation.impute is None else {}
+    encoded = encoded_columns(table, preparation)
+    missing = missing_by_column(table, encoded) if preparation.impute is None else {}
     if missing:
         raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
     if preparation.impute != "drop":
-        gaps = {name: int(column(table, name).isna().sum()) for name in preparation.adjust or ()}
+        adjusted = adjusted_columns(table, preparation)
+        gaps = {name: int(column(table, name).isna().sum()) for name in adjusted}
         gaps = {name: count for name, count in gaps.items() if count}
         remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
         if gaps:
@@ -218,16 +246,24 @@ def warn_of_empty_stretches(path: Trajectory) -> None:
 
 
 def write_results(
-    folder: Path, made: Pipeline, tables: dict[str, Any], colors: Sequence[str], request: Request
+    folder: Path,
+    made: Pipeline,
+    tables: dict[str, Any],
+    columns: dict[str, list[str]],
+    colors: Sequence[str],
+    request: Request,
 ) -> dict[str, Any]:
     """Write tables, model and pictures; return the names of the files by what they hold."""
     files: dict[str, Any] = {name: f"{name}.{request.ending}" for name in tables}
+    is_short = request.ending != "parquet" and not request.is_full
+    ours = [name for kind in ("places", "embedding", "projection") for name in columns[kind]]
     for name, frame in tables.items():
-        write_frame(frame, folder / files[name])
+        short = readable(frame, ours) if is_short and name == "samples" else frame
+        write_frame(short, folder / files[name])
     made.save(folder / MODEL)
     files["model"] = MODEL
     if request.pictures:
-        figure = colored_panels("embedding", made.trajectory, tables["embedding"], colors)
+        figure = colored_panels("embedding", made.trajectory, tables["samples"], colors)
         files["figure"] = [f"figure.{ending}" for ending in request.pictures]
         save_figure(figure, [folder / name for name in files["figure"]])
     return files
@@ -259,31 +295,28 @@ def tables_of(
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """The tables to write, and the columns of the first by kind."""
     model, path, pandas = made.estimator, made.trajectory, import_pandas()
-    names = path.names_.tolist()
+    places = made.training_places(table)
+    if made.is_rooted and path.view.end is not None:
+        places.insert(3, "progress", path.progress_)
+    names = places.index.tolist()
     kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
-    both = frame_of(model, made.embedding, path.view.points, names)
     annotations = {name: kept[name].to_numpy() for name in kept.columns}
     for name in colors:
         if name not in COMPUTED and name not in annotations:
             annotations[name] = column(table, name).loc[names].to_numpy()
-    both.columns = [unused(name, annotations) for name in both.columns]
-    both.index.name = unused("sample", annotations)
-    n_components = len(model.components_)
+    about = pandas.DataFrame(annotations, index=places.index)
+    samples, called = samples_table(places, about)
     kind_of = pandas.api.types.infer_dtype
     columns = {
         "annotations": list(annotations),
         "text": [name for name, values in annotations.items() if kind_of(values) == "string"],
-        "embedding": list(both.columns[:n_components]),
-        "projection": list(both.columns[n_components:]),
+        "dates": [name for name in annotations if annotations[name].dtype.kind == "M"],
+        **our_columns(made, called),
     }
-    samples = pandas.DataFrame(annotations, index=both.index).join(both)
     nodes = getattr(model, "centers_", None)
     graph = model.tree_ if nodes is not None else model.graph_
     nodes = model.skeleton_ if nodes is None else nodes
-    is_own = nodes is model.embedding_ or len(model.embedding_) < len(names)
-    if not is_own and hasattr(model, "labels_"):
-        samples[unused("center", annotations)] = model.labels_
-    centers = pandas.DataFrame(nodes, columns=columns["embedding"])
+    centers = pandas.DataFrame(nodes, columns=list(model.get_feature_names_out()))
     centers.index.name = "center"
     edges = sparse.coo_array(sparse.triu(graph))
     tree = pandas.DataFrame(
@@ -294,33 +327,16 @@ def tables_of(
             "weight": edges.data,
         }
     ).set_index("source")
-    tables = {"embedding": samples, "centers": centers, "tree": tree}
+    tables = {"samples": samples, "centers": centers, "tree": tree}
     if made.is_rooted:
         tables |= {
-            "pseudotime": path.samples_,
             "branches": path.branch_table_,
             "milestones": path.milestones_,
             "evidence": path.evidence_,
         }
         if path.support_ is not None:
             tables["support"] = path.support_.milestones_
-        if path.view.end is not None:
-            tables["pseudotime"] = path.samples_.assign(progress=path.progress_)
     return tables, columns
-
-
-def unused(name: str, taken: Collection[str]) -> str:
-    """The name, with underscores after it if the table has a column of that name.
-
-    Examples
-    --------
-    >>> from branchwise.cli.fit import unused
-    >>> unused("center", ["sex"]), unused("center", ["center"])
-    ('center', 'center_')
-    """
-    while name in taken:
-        name += "_"
-    return name
 
 
 def record(
@@ -354,7 +370,7 @@ def record(
         "parameters": {k: v for k, v in given.items() if k not in {"callback", "verbose", *fixed}},
         "fitted": fitted_facts(model),
         "seed": given["random_state"],
-        "preparation": made.preparation.get_params(deep=False),
+        "preparation": made.preparation.settings(),
         "input": {
             "path": str(request.source),
             "n_samples": len(table.samples),
@@ -415,10 +431,33 @@ def counted(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
+# What is counted in the summary rather than called by the name of the parameter.
+COUNTED = {
+    "categorical": "category",
+    "ordinal": "ordered category",
+    "dates": "date",
+    "ages": "age",
+}
+
+
+def step_in_words(name: str, value: Any) -> str:
+    """A step of the preparation for the summary; empty if it was not asked for.
+
+    Examples
+    --------
+    >>> from branchwise.cli.fit import step_in_words
+    >>> step_in_words("categorical", ["sex", "site"]), step_in_words("standardize", True)
+    ('2 categories', 'standardize')
+    """
+    if not value or name not in COUNTED:
+        return name if value else ""
+    return counted(len(value), COUNTED[name]).replace("ys", "ies")
+
+
 def describe(facts: dict[str, Any], out: Path) -> str:
     """The same in a few lines for people."""
     given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
-    steps = [name for name in STEPS if facts["preparation"].get(name)]
+    steps = [step_in_words(name, facts["preparation"].get(name)) for name in STEPS]
     dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
     ended = "converged" if facts["converged"] else "stopped"
     files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
@@ -426,7 +465,7 @@ def describe(facts: dict[str, Any], out: Path) -> str:
     return (
         f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
         f"{counted(given['n_annotations'], 'annotation')}\n"
-        f"prepared   {', '.join(steps) if steps else 'as they are'}\n"
+        f"prepared   {', '.join(filter(None, steps)) or 'as they are'}\n"
         f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
         f"{graph['length']:.4g} long in all, {100 * graph['occupied']:.0f} % of it with samples\n"
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "

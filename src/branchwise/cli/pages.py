@@ -108,7 +108,10 @@ def colored_panels(
         color = name if name in COMPUTED else samples[name].to_numpy()
         label = name
         if not isinstance(color, str) and color.dtype.kind == "M":
-            color, label = (color - np.nanmin(color)) / np.timedelta64(1, "D"), f"{name} (days)"
+            first = np.nanmin(color).astype("datetime64[D]")
+            color, label = (color - first) / np.timedelta64(1, "D"), f"{name} (days since {first})"
+        elif not isinstance(color, str) and is_flag(color):
+            color = samples[name].map({0: "0", 1: "1"}).to_numpy(dtype=object)
         if is_embedding:
             where = row if len(row) > 1 else row[0]
             plot_embedding(path, color=color, color_name=label, dims=dims, view=view, ax=where)
@@ -117,6 +120,22 @@ def colored_panels(
     if dims == 2:
         name_axes_once(axes)
     return figure
+
+
+def is_flag(values: Any) -> bool:
+    """Whether numbers are 0, 1 and missing ones: two groups, such as alive and dead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.cli.pages import is_flag
+    >>> is_flag(np.array([1.0, np.nan, 0.0])), is_flag(np.array([0, 1, 2]))
+    (True, False)
+    """
+    if values.dtype.kind not in "iuf":
+        return False
+    known = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    return len(known) > 0 and bool(np.isin(known, (0, 1)).all())
 
 
 def save_figure(figure: Any, files: Sequence[Path], dpi: int = DPI) -> None:

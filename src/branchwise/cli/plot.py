@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from .._messages import listed
+from ..data.selection import expand, select_in_turn
 from ..pipeline import Pipeline
 from ..plotting import (
     heatmap,
@@ -22,7 +22,7 @@ from ..report.content import COMPUTED
 from ..trajectory import Trajectory
 from ..trajectory.branches import importance
 from ..trajectory.lineage import lineage_to
-from .console import Console, Failure, Usage
+from .console import Console, Usage
 from .pages import PANEL, colored_panels, save_figure
 from .results import (
     PICTURE_ENDINGS,
@@ -56,12 +56,9 @@ def run(options: argparse.Namespace, console: Console) -> None:
         )
     made = load_pipeline(result.folder)
     path = rooted(made, result, options.root, options.root_at)
-    for name in options.color:
-        if name not in {*COMPUTED, *result.samples.columns}:
-            raise Failure(
-                f"--color {name!r} is no column of {result.run['files']['embedding']}; it has "
-                f"{listed(result.samples.columns)}, and pseudotime and branch can be coloured by."
-            )
+    known = [*COMPUTED, *result.samples.columns]
+    source = str(result.folder / result.run["files"]["samples"])
+    options.color = select_in_turn(expand(options.color), known, "--color", source)
     figure = draw(options, result, made, path)
     save_figure(figure, [out], options.dpi)
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")

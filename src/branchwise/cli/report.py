@@ -7,13 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from .._messages import listed
+from ..data.selection import expand, select
 from ..data.table import Table
 from ..pipeline import Pipeline
 from ..report import read_report
 from ..report.content import COMPUTED
-from .console import Console, Failure
+from .console import Console, Failure, Usage
 from .pages import default_colors, without_features, write_page
 from .results import REPORT, Result, check_file, input_table, load_pipeline, read_result, rooted
+
+# What a page computes of samples, besides.
+OF_PAGE = (
+    "density",
+    "distance from the tree",
+    "uncertainty",
+    "misfit when held out",
+    "p when held out",
+)
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -26,7 +36,16 @@ def run(options: argparse.Namespace, console: Console) -> None:
     made = replace(made, trajectory=path, is_rooted=made.is_rooted or options.root is not None)
     annotations = result.samples[result.annotations]
     wanted = list(options.feature)
-    if options.color in made.features and options.color not in {*COMPUTED, *annotations.columns}:
+    if options.color is not None:
+        known = [*COMPUTED, *OF_PAGE, *annotations.columns, *made.features]
+        colors = select(expand([options.color]), known, "--color", str(result.folder))
+        if len(colors) > 1:
+            raise Usage(
+                f"--color {options.color} fits {len(colors)} columns "
+                f"({listed(map(repr, colors), 5)}), but a page opens with one; name that one."
+            )
+        [options.color] = colors
+    if options.color in made.numbers and options.color not in {*COMPUTED, *annotations.columns}:
         wanted.append(options.color)
     table, notes = read_input(result, made, wanted)
     if table is None and out.exists() and not options.force:

@@ -1,14 +1,18 @@
 """What the user asks `branchwise fit` for: read from the options once, before any data are."""
 
 import argparse
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .. import estimators
+from ..data.errors import UnknownNameError
+from ..data.selection import expand, literal, look_up, select, select_in_turn
+from ..data.table import Table
 from ..pipeline import N_RESAMPLES
 from ..preprocessing import Preparation
+from ..report.content import COMPUTED
 from .arguments import PARAMETERS
 from .cluster import check_address
 from .console import Usage
@@ -16,8 +20,15 @@ from .console import Usage
 CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
 # What the default way takes of the parameters; any other asks for ddrtree.
 LEARNING, AUTO = ("n_components", "n_jobs"), ("auto",)
+# What tells of a file what it does not say itself: arguments of `read_table`.
+DIALECT = ("use_rep", "layer", "sheet", "encoding", "date_order")
 # In the order in which they are done.
-STEPS = ("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca")
+STEPS = (
+    *("categorical", "ordinal", "dates", "ages"),
+    *("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca"),
+)
+# What is called otherwise on the command line.
+FLAGS = {"dates": "date", "ages": "age"}
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,7 @@ class Request:
     force: bool
     colors: list[str]
     ending: str  # of tables
+    is_full: bool  # all digits of numbers
     pictures: tuple[str, ...]  # endings
     has_report: bool
     command: dict[str, Any]  # the options as they were given, for the record
@@ -60,6 +72,7 @@ def parse_request(options: argparse.Namespace) -> Request:
     >>> parse_request(options).estimator is None
     True
     """
+    reading = reading_of(options)
     preparation = make_preparation(options)
     options.method = choose_method(options)
     is_default = options.method == "auto"
@@ -72,7 +85,7 @@ def parse_request(options: argparse.Namespace) -> Request:
     check_scheduled(options)
     return Request(
         source=options.input,
-        reading=reading_of(options),
+        reading=reading,
         preparation=preparation,
         estimator=None if is_default else estimator,
         learning={k: getattr(options, k) for k in LEARNING if hasattr(options, k)},
@@ -86,8 +99,9 @@ def parse_request(options: argparse.Namespace) -> Request:
         scheduler=options.scheduler,
         out=options.out,
         force=options.force,
-        colors=options.color,
+        colors=expand(options.color),
         ending=options.format,
+        is_full=options.full_precision,
         pictures={"both": ("png", "svg"), "none": ()}.get(options.figure, (options.figure,)),
         has_report=options.report,
         command={k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items()},
@@ -148,10 +162,11 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
     prepared = [name for name in STEPS if getattr(options, name)]
     if prepared and getattr(options, "kernel", None) == "precomputed":
         raise Usage(
-            f"--{prepared[0].replace('_', '-')} is for features, not for a kernel matrix; leave it "
+            f"{flag(prepared[0])} is for features, not for a kernel matrix; leave it "
             "out, or --kernel precomputed."
         )
-    return Preparation(
+    preparation = Preparation(
+        **encodings(options),
         impute=options.impute,
         log1p=options.log1p,
         rank_normalize=options.rank_normalize,
@@ -160,6 +175,48 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
         pca=options.pca,
         random_state=getattr(options, "random_state", 0),
     )
+    try:
+        preparation.check_parameters()
+    except ValueError as error:
+        raise Usage(f"--{error}") from error
+    return preparation
+
+
+def flag(name: str) -> str:
+    """A parameter of the preparation as an option.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import flag
+    >>> flag("rank_normalize"), flag("dates")
+    ('--rank-normalize', '--date')
+    """
+    return f"--{FLAGS.get(name, name).replace('_', '-')}"
+
+
+def encodings(options: argparse.Namespace) -> dict[str, Any]:
+    """What is to be encoded, as arguments of `Preparation`."""
+    for option, given in (("ordinal", options.ordinal), ("age", options.ages)):
+        named = [name for name, *_ in given]
+        twice = [name for name in named if named.count(name) > 1]
+        if twice:
+            raise Usage(f"--{option} is given twice for {twice[0]!r}; leave one of the two out.")
+    return {
+        "categorical": list(dict.fromkeys(options.categorical)) or None,
+        "ordinal": dict(options.ordinal) or None,
+        "dates": list(dict.fromkeys(options.dates)) or None,
+        "ages": {name: (start, end) for name, start, end in options.ages} or None,
+    }
+
+
+def encoded_names(options: argparse.Namespace) -> list[str]:
+    """Columns to be encoded, as they were named."""
+    given = [
+        *expand([*getattr(options, "categorical", []), *getattr(options, "dates", [])]),
+        *(name for name, _ in getattr(options, "ordinal", [])),
+        *(name for _, *ends in getattr(options, "ages", []) for name in ends),
+    ]
+    return list(dict.fromkeys(given))
 
 
 def check_scheduled(options: argparse.Namespace) -> None:
@@ -170,23 +227,75 @@ def check_scheduled(options: argparse.Namespace) -> None:
         )
     if options.scheduler is None:
         return
-    for name in ("impute", "rank_normalize", "adjust", "kernel"):
+    whole = ("categorical", "ordinal", "dates", "ages", "impute", "rank_normalize", "adjust")
+    for name in (*whole, "kernel"):
         if getattr(options, name, None):
             raise Usage(
-                f"--{name.replace('_', '-')} needs all rows of the table in one place, but with "
+                f"{flag(name)} needs all rows of the table in one place, but with "
                 f"--scheduler they are read chunk by chunk; leave one of the two out."
             )
     check_address(options.scheduler)
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """How to read the table: what is adjusted for is not a feature."""
+    """How to read the table: what is adjusted for is not a feature, nor what has to be encoded.
+
+    Files of names are read now: what was read with the table is kept in the model without them.
+    """
+    options.exclude, options.include = expand(options.exclude), expand(options.include)
+    if hasattr(options, "adjust"):
+        options.adjust = expand(options.adjust)
     return {
         "id": options.id,
-        "exclude": list(dict.fromkeys([*options.exclude, *getattr(options, "adjust", [])])),
-        "use_rep": options.use_rep,
-        "layer": options.layer,
+        "include": again(options.include) or None,
+        "exclude": again([*options.exclude, *getattr(options, "adjust", [])]),
+        "annotate": again(encoded_names(options)),
+        **{name: getattr(options, name) for name in DIALECT},
     }
+
+
+def again(names: Sequence[str]) -> list[str]:
+    """Names that were expanded, for what expands them.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import again
+    >>> again(["age", "@home", "age"])
+    ['age', '@@home']
+    """
+    return [literal(name) for name in dict.fromkeys(names)]
+
+
+def resolved(request: Request, table: Table) -> Request:
+    """The request with the names of columns in the place of patterns, now that they are known."""
+    known = [*COMPUTED, *table.annotations.columns, *table.features]
+    adjust = request.preparation.adjust
+    if adjust:
+        names = select(adjust, known, "--adjust", table.source)
+        request.preparation.set_params(adjust=names)
+    chosen = {
+        name: again([value])[0] if name == "id" else again(value)
+        for name, value in table.chosen.items()
+    }
+    colors = select_in_turn(request.colors, known, "--color", table.source)
+    return replace(
+        request,
+        reading=request.reading | chosen,
+        colors=colors,
+        command=request.command | {"color": colors},
+    )
+
+
+def with_colors(error: UnknownNameError, request: Request) -> UnknownNameError:
+    """What is wrong with names that were read for, and with those that are to be coloured by."""
+    known = [*COMPUTED, *error.known]
+    adjusted = set(request.preparation.adjust or ())
+    wrong = [
+        each._replace(option="--adjust" if each.name in adjusted else f"--{each.option}")
+        for each in error.unknown
+    ]
+    wrong += look_up(request.colors, known, "--color")[1]
+    return UnknownNameError(wrong, error.known, error.source)
 
 
 def parse_root(

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from .._compat import import_extra, import_pandas
 from .._messages import listed
 from .._typing import Matrix
 from .._writing import guarded, replacing_bytes, unguarded
+from ..data.dates import with_dates
 from ..data.table import Table, column, columns, rows_of_table
 from ..io import file_hash, read_table
 from ..persistence.loading import load
@@ -29,16 +31,20 @@ RUN = "run.json"
 MODEL = "model.branchwise"
 REPORT = "report.html"
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
+# Of more rows so many are made to text at a time, by a faster way.
+MANY_ROWS = 50_000
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 TABLES = (
-    "embedding",
+    "samples",
     "centers",
     "tree",
-    "pseudotime",
     "branches",
     "milestones",
     "evidence",
     "support",
+    # Of results before there was one table of samples.
+    "embedding",
+    "pseudotime",
 )
 
 
@@ -168,7 +174,7 @@ def write_frames(frames: Iterable[Any], path: Path) -> None:
                 write_text(frame, file, mode="wb", sep=separator, header=k == 0)
 
 
-def write_text(frame: Any, file: Any, **options: Any) -> None:
+def write_text(frame: Any, file: Any, *, mode: str = "w", sep: str = ",", header: bool) -> None:
     """Write a DataFrame as CSV in which no text is a formula to spreadsheets."""
     safe = with_text(frame, guarded)
     parts = [safe.columns, safe.index, [safe.index.name]]
@@ -176,7 +182,57 @@ def write_text(frame: Any, file: Any, **options: Any) -> None:
     # A return that is not quoted would begin a new row, and a new cell.
     has_return = any(isinstance(cell, str) and "\r" in cell for part in parts for cell in part)
     quoting = csv.QUOTE_NONNUMERIC if has_return else csv.QUOTE_MINIMAL
-    safe.to_csv(file, lineterminator="\n", quoting=quoting, **options)
+    options: dict[str, Any] = {"sep": sep, "lineterminator": "\n", "quoting": quoting}
+    if has_return or len(safe) < MANY_ROWS or find_spec("pyarrow") is None:
+        safe.to_csv(file, mode=mode, header=header, **options)
+        return
+    safe.iloc[:0].to_csv(file, mode=mode, header=header, **options)
+    for start in range(0, len(safe), MANY_ROWS):
+        lines = text_lines(safe.iloc[start : start + MANY_ROWS], options)
+        file.write(lines.encode() if "b" in mode else lines)
+
+
+def text_lines(frame: Any, options: dict[str, Any]) -> str:
+    """Rows as `to_csv` writes them, but numbers faster.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.results import text_lines
+    >>> table = pd.DataFrame({"a": [0.5, float("nan")], "b": ["x,y", ""]}, index=["P1", "P2"])
+    >>> print(text_lines(table, {"sep": ",", "lineterminator": chr(10)}), end="")
+    P1,0.5,"x,y"
+    P2,,
+    """
+    arrow = import_extra("pyarrow", "fast CSV", "cli")
+    compute = import_extra("pyarrow.compute", "fast CSV", "cli")
+    pieces = [as_text(frame.index.to_series(), options)]
+    for k, dtype in enumerate(frame.dtypes):
+        column = frame.iloc[:, k]
+        if isinstance(dtype, np.dtype) and dtype.kind == "f":
+            numbers = arrow.array(column.to_numpy(), from_pandas=True).cast("string")
+            pieces.append(compute.fill_null(numbers, ""))
+        else:
+            pieces.append(arrow.array(as_text(column, options), "string"))
+    joined = compute.binary_join_element_wise(*pieces, options["sep"])
+    return "\n".join(joined.to_pylist()) + "\n"
+
+
+def as_text(column: Any, options: dict[str, Any]) -> list[str]:
+    """The cells of one column as `to_csv` writes them, beside others; equal ones only once."""
+    codes, kinds = import_pandas().factorize(column, use_na_sentinel=False)
+    if len(kinds) > len(column) // 2:
+        return cells_of(column, options)
+    written = np.array(cells_of(import_pandas().Series(kinds), options), dtype=object)
+    return list(written[codes])
+
+
+def cells_of(column: Any, options: dict[str, Any]) -> list[str]:
+    """The same, each by itself."""
+    # A column beside it, so that an empty cell is not quoted.
+    frame = column.to_frame("cell").assign(end=0)
+    text = frame.to_csv(None, index=False, header=False, **options | {"lineterminator": "\0"})
+    return [cell.removesuffix(f"{options['sep']}0") for cell in text.split("\0")[:-1]]
 
 
 def with_text(frame: Any, change: Callable[[Any], Any]) -> Any:
@@ -229,12 +285,17 @@ class Result(NamedTuple):
 
     folder: Path
     run: dict[str, Any]
-    samples: Any  # DataFrame: annotations and embedding, by sample
+    samples: Any  # DataFrame by sample: places, coordinates and annotations
 
     @property
     def components(self) -> list[str]:
         """Columns of the embedding in `samples`."""
         return list(self.run["columns"]["embedding"])
+
+    def ours(self, name: str) -> Any:
+        """A column of ours, whatever it is called beside those of the table; None without one."""
+        called = [column for column in self.run["columns"]["places"] if column.rstrip("_") == name]
+        return self.samples[called[0]] if called else None
 
     @property
     def annotations(self) -> list[str]:
@@ -251,8 +312,15 @@ def read_result(folder: str | Path) -> Result:
         )
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        name = run["files"]["embedding"]
-        samples = read_samples(folder / Path(name).name, run["columns"].get("text", []))
+        if "samples" not in run["files"] and "embedding" in run["files"]:
+            raise Failure(
+                f"{folder} was written by an earlier version of branchwise; run branchwise fit "
+                "again."
+            )
+        name, columns = run["files"]["samples"], run["columns"]
+        samples = read_samples(
+            folder / Path(name).name, columns.get("text", []), columns.get("dates", [])
+        )
         result = Result(folder, run, samples)
         known = set(samples.columns)
         missing = [c for c in [*result.components, *result.annotations] if c not in known]
@@ -272,13 +340,14 @@ def check_record(run: dict[str, Any]) -> None:
         raise TypeError("its warnings are no list of text")
 
 
-def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
-    """The table of the samples, by their names; `text` are columns that only look like numbers."""
+def read_samples(path: Path, text: Sequence[str] = (), dates: Sequence[str] = ()) -> Any:
+    """The table of the samples, by their names, with its columns of text and of dates as such."""
     pandas = import_pandas()
     if path.suffix == ".parquet":
         import_extra("pyarrow", "Parquet", "cli")
         return pandas.read_parquet(path)
-    dtypes: dict[int | str, type] = {0: str, **dict.fromkeys(map(guarded, text), str)}
+    as_text = map(guarded, [*text, *dates])
+    dtypes: dict[int | str, type] = {0: str, **dict.fromkeys(as_text, str)}
     # Of what may be called missing, "None" is a therapy: only an empty cell was written as missing.
     written = pandas.read_csv(
         path,
@@ -288,7 +357,7 @@ def read_samples(path: Path, text: Sequence[str] = ()) -> Any:
         na_values=[""],
         float_precision="round_trip",
     )
-    return with_text(written, unguarded)
+    return with_dates(with_text(written, unguarded), dates)
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
@@ -322,8 +391,8 @@ def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Traject
             )
         return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
     table = Table(
-        X=result.samples[result.components].to_numpy(),
-        features=result.components,
+        X=made.trajectory.view.points,
+        features=[f"projection{k}" for k in range(made.trajectory.view.points.shape[1])],
         samples=result.samples.index.tolist(),
         annotations=result.samples[result.annotations],
         source=str(result.folder),
@@ -366,21 +435,21 @@ def demo_table(source: str) -> Table | None:
 
 
 def feature_values(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
-    """The features of a model or, by name, these or other columns of numbers."""
+    """The features of a model that are numbers or, by name, these or other such columns."""
     if not names:
-        return columns(table, made.features), made.features
+        return columns(table, made.numbers), made.numbers
     return np.column_stack([number_column(table, name) for name in names]), names
 
 
 def with_columns(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
-    """The features of a model, and after them these columns of numbers that are none."""
-    more = [name for name in dict.fromkeys(names) if name not in made.features]
-    X = columns(table, made.features)
+    """The features of a model that are numbers, and after them more columns of numbers."""
+    more = [name for name in dict.fromkeys(names) if name not in made.numbers]
+    X = columns(table, made.numbers)
     if not more:
-        return X, made.features
+        return X, made.numbers
     others = np.column_stack([number_column(table, name) for name in more])
     joined = sparse.hstack([X, others], format="csr") if sparse.issparse(X) else None
-    return np.hstack([X, others]) if joined is None else joined, [*made.features, *more]
+    return np.hstack([X, others]) if joined is None else joined, [*made.numbers, *more]
 
 
 def number_column(table: Table, name: str) -> Any:

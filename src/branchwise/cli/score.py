@@ -1,7 +1,6 @@
 """`branchwise score`: a result against labels that it has not seen."""
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,19 +8,17 @@ from scipy.stats import spearmanr
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from .._compat import import_pandas
-from .._messages import listed
+from ..data.errors import UnknownNameError
+from ..data.selection import expand, select_in_turn
 from ..metrics import loo_1nn
 from .console import Console, Failure
-from .results import Result, read_result, read_samples
+from .results import Result, read_result
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
     """Score each column of labels."""
     result = read_result(options.result)
-    times = None
-    if "pseudotime" in result.run["files"]:
-        times = read_samples(result.folder / Path(result.run["files"]["pseudotime"]).name)
-    facts = {name: scores(result, times, name) for name in dict.fromkeys(options.labels)}
+    facts = {name: scores(result, name) for name in labels_of(result, options.labels)}
     lines = [
         f"{name}\n" + "\n".join(f"  {what:<32} {show(value)}" for what, value in found.items())
         for name, found in facts.items()
@@ -29,19 +26,24 @@ def run(options: argparse.Namespace, console: Console) -> None:
     console.result(facts, "\n".join(lines))
 
 
-def scores(result: Result, times: Any, name: str) -> dict[str, Any]:
-    """Agreement of the embedding, and of branches and pseudotime, with one column."""
-    if name not in result.annotations:
+def labels_of(result: Result, patterns: list[str]) -> list[str]:
+    """The annotations that are meant."""
+    try:
+        return select_in_turn(expand(patterns), result.annotations, "--labels", str(result.folder))
+    except UnknownNameError as error:
         raise Failure(
-            f"--labels {name!r} is no annotation of the result; these are "
-            f"{listed(result.annotations) or 'none'}; name other columns at the fit with --exclude "
-            "or --color."
-        )
+            f"--labels: {error} Name other columns at the fit with --exclude or --color."
+        ) from error
+
+
+def scores(result: Result, name: str) -> dict[str, Any]:
+    """Agreement of the embedding, and of branches and pseudotime, with one column."""
     labels = result.samples[name]
     known = labels.notna().to_numpy()
     if known.sum() < 2:
         raise Failure(f"--labels {name!r} has {known.sum()} values; scores need at least 2.")
     labels, embedding = labels[known], result.samples[result.components].to_numpy()[known]
+    branches = result.ours("branch")
     found: dict[str, Any] = {"samples with a label": int(known.sum())}
     types = import_pandas().api.types
     is_number = types.is_numeric_dtype(labels) and not types.is_bool_dtype(labels)
@@ -52,15 +54,16 @@ def scores(result: Result, times: Any, name: str) -> dict[str, Any]:
         found["classes"] = len(np.unique(classes))
         found["nearest neighbour's label right"] = float(loo_1nn(embedding, classes))
         found["most frequent label right"] = float(share)
-        if times is not None:
-            branches = times["branch"].to_numpy()[known]
+        if branches is not None:
+            branches = branches.to_numpy()[known]
             found["branch: adjusted Rand index"] = float(adjusted_rand_score(classes, branches))
             found["branch: mutual information"] = float(
                 normalized_mutual_info_score(classes, branches)
             )
             found["branch: purity"] = purity(branches, classes)
+    times = result.ours("pseudotime")
     if is_number and times is not None and labels.nunique() > 1:
-        time = times["pseudotime"].to_numpy()[known]
+        time = times.to_numpy()[known]
         found["pseudotime: Spearman correlation"] = float(spearmanr(time, labels).statistic)
     return found
 

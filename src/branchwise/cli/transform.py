@@ -2,19 +2,24 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..data.table import Table, UnknownNameError
+from ..data.errors import UnknownNameError
+from ..data.selection import literal
+from ..data.table import MissingFeaturesError, Table
 from ..io import read_table
 from ..io.safety import check_path
 from ..io.tables import ANNDATA_ENDINGS
 from ..pipeline import Pipeline
 from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure
-from .fit import check_missing
 from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames, write_text
+from .samples import Doubts, readable, samples_table
+
+# What has an encoding.
+TEXTS = (".csv", ".tsv", ".txt")
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -26,58 +31,49 @@ def run(options: argparse.Namespace, console: Console) -> None:
         check_address(options.scheduler)
     model = load_pipeline(options.model)
     check_path(options.new)  # before a cluster is started
-    dropped: list[str] = []
+    doubts = Doubts()
     with scheduler(options.scheduler, console) as work:
         with showing_passes(work)("read"):
             table = read_new(options, model, console, lazy=work is not None)
-            remedy = "fill them in, or run branchwise fit with --impute median or --impute drop"
-            check_missing(table, model.preparation, remedy)
-        parts = model.place_chunks(table) if work else iter([model.place(table)])
-        sizes = list(table.X.chunks[0]) if work else [len(table.samples)]
         with console.counting(len(table.samples), "placed") as count:
-            written = write_parts(noted(parts, table, sizes, dropped, count), out, options)
-    if dropped:
-        console.note(
-            f"{len(dropped)} of {len(table.samples)} rows miss a value and were dropped, as in the "
-            f"fit: {', '.join(dropped[:10])}{', …' if len(dropped) > 10 else ''}."
-        )
-    facts = {**written, "dropped": dropped, "out": None if out is None else str(out)}
+            parts = joined(model, table, doubts, count)
+            written = write_parts(parts, out, options)
+    for sentence in doubts.sentences():
+        console.note(sentence)
+    facts = {**written, **doubts.facts(), "out": None if out is None else str(out)}
     text = "" if out is None else f"{facts['n_samples']:,} rows placed in {out}"
     if out is not None or options.json:
         console.result(facts, text)
 
 
-def noted(
-    parts: Iterator[Any],
-    table: Table,
-    sizes: Sequence[int],
-    dropped: list[str],
-    count: Callable[[int], Any],
-) -> Iterator[Any]:
-    """The parts as they come, once their rows are counted and those that miss are noted."""
+def joined(
+    model: Pipeline, table: Table, doubts: Doubts, count: Callable[[int], Any]
+) -> Iterator[tuple[Any, list[str]]]:
+    """The table of samples in parts as they come, and what our columns are called in it."""
     start = 0
-    for part, size in zip(parts, sizes, strict=True):
-        kept = set(part.index)
-        dropped.extend(name for name in table.samples[start : start + size] if name not in kept)
-        start += size
-        count(size)
-        if len(part):
-            yield part
-    if len(dropped) == len(table.samples):
-        raise Failure(f"every row of {table.source} misses a value, and nothing was placed.")
+    for places in model.place_chunks(table):
+        doubts.add(places)
+        about = table.annotations.iloc[start : start + len(places)]
+        part, names = samples_table(places, about)
+        start += len(places)
+        count(len(places))
+        yield part, list(names.values())
+    if doubts.n_unknown == len(table.samples):
+        raise Failure(f"no row of {table.source} has a value of any feature; nothing was placed.")
 
 
 def write_parts(
-    parts: Iterator[Any], out: Path | None, options: argparse.Namespace
+    parts: Iterator[tuple[Any, list[str]]], out: Path | None, options: argparse.Namespace
 ) -> dict[str, Any]:
     """Write the parts one after the other; tell how many rows there were, and the columns."""
     done: dict[str, Any] = {"n_samples": 0, "columns": []}
+    is_full = options.full_precision or (out is not None and out.suffix == ".parquet")
 
     def told() -> Iterator[Any]:
-        for part in parts:
+        for part, ours in parts:
             done["n_samples"] += len(part)
             done["columns"] = list(part.columns)
-            yield part
+            yield part if is_full else readable(part, ours)
 
     if out is not None:
         write_frames(told(), out)
@@ -91,24 +87,48 @@ def write_parts(
     return done
 
 
+def dialect(options: argparse.Namespace, model: Pipeline) -> dict[str, Any]:
+    """What the new file does not say itself, as in the fit where it can be of that."""
+    name = options.new.lower()
+    own = {"sheet": name.endswith(".xlsx"), "encoding": name.removesuffix(".gz").endswith(TEXTS)}
+    usual = {key: model.reading.get(key) for key, is_own in own.items() if is_own}
+    usual["date_order"] = model.reading.get("date_order")
+    names = ("sheet", "encoding", "date_order")
+    return {key: getattr(options, key) or usual.get(key) for key in names}
+
+
 def read_new(
     options: argparse.Namespace, model: Pipeline, console: Console, *, lazy: bool
 ) -> Table:
     """The new table, read as the first one was."""
     # Other formats have their columns by name only.
     usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA_ENDINGS) else {}
+    numbers, adjust = set(model.numbers), model.preparation.steps_.get("adjust")
     reading: dict[str, Any] = {
         "use_rep": options.use_rep or usual.get("use_rep"),
         "layer": options.layer or usual.get("layer"),
-        "features": model.features,
-        "exclude": model.preparation.adjust or (),
+        **dialect(options, model),
+        "features": model.numbers,
+        "exclude": [] if adjust is None else [literal(name) for name in adjust.names],
+        "annotate": [literal(name) for name in model.features if name not in numbers],
         "lazy": lazy,
     }
     id = options.id or model.reading.get("id")
     try:
-        return read_table(options.new, id=id, **reading)
+        return read_what_is_there(options.new, id=id, **reading)
     except UnknownNameError as error:
-        if options.id is not None or error.name != id:
+        if options.id is not None or error.names != [id]:
             raise
         console.note(f"{options.new} has no column {id!r} as in the fit; --id names another one.")
-        return read_table(options.new, **reading)
+        return read_what_is_there(options.new, **reading)
+
+
+def read_what_is_there(path: str, *, features: list[str], **reading: Any) -> Table:
+    """The table with those of the features that it has."""
+    try:
+        return read_table(path, features=features, **reading)
+    except MissingFeaturesError as error:
+        present = [name for name in features if name not in set(error.names)]
+        if not present or reading["lazy"]:
+            raise
+        return read_table(path, features=present, **reading)

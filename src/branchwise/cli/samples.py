@@ -1,0 +1,199 @@
+"""The one table of samples, which `fit` and `transform` write alike."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._compat import import_pandas
+from .._typing import Floats
+from ..pipeline import Pipeline
+
+# Digits that a person reads.
+DIGITS = 5
+# A place is doubtful if the p of its row is no larger.
+LEVEL = 0.05
+# So many columns are named of all rows.
+N_BLAMED = 5
+
+
+def samples_table(places: Any, annotations: Any) -> tuple[Any, dict[str, str]]:
+    """Places, then annotations, and what our columns are called in it, by their own names.
+
+    Parameters
+    ----------
+    places : DataFrame
+        As `Pipeline.place` returns it.
+    annotations : DataFrame
+        What else the table says of the same rows; its columns keep their names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.samples import samples_table
+    >>> places = pd.DataFrame({"p": [0.5]}, index=["a"])
+    >>> table, names = samples_table(places, pd.DataFrame({"p": ["x"], "sex": ["f"]}))
+    >>> table.reset_index().to_dict("list"), names
+    ({'id': ['a'], 'p_': [0.5], 'p': ['x'], 'sex': ['f']}, {'p': 'p_'})
+    """
+    pandas, taken = import_pandas(), set(annotations.columns)
+    names = {name: unused(name, taken) for name in places.columns}
+    places = places.set_axis(list(names.values()), axis=1)
+    places.index = pandas.Index(places.index, name=unused("id", taken))
+    return pandas.concat([places, annotations.set_axis(places.index, axis=0)], axis=1), names
+
+
+def unused(name: str, taken: Collection[str]) -> str:
+    """The name, with underscores after it if the table has a column of that name.
+
+    Examples
+    --------
+    >>> from branchwise.cli.samples import unused
+    >>> unused("p", ["sex"]), unused("p", ["p"])
+    ('p', 'p_')
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
+def readable(frame: Any, columns: Collection[str]) -> Any:
+    """The table with so many digits in these columns as a person reads.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.samples import readable
+    >>> table = pd.DataFrame({"p": [1 / 3, 123456.7], "age": [1 / 3, 0.0]})
+    >>> readable(table, ["p"]).to_dict("list")
+    {'p': [0.33333, 123460.0], 'age': [0.3333333333333333, 0.0]}
+    """
+    shown = frame.copy(deep=False)
+    for name in columns:
+        if frame[name].dtype.kind == "f":
+            shown[name] = significant(frame[name].to_numpy())
+    return shown
+
+
+def significant(values: Floats, digits: int = DIGITS) -> Floats:
+    """Numbers rounded to so many significant digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.cli.samples import significant
+    >>> significant(np.array([0.00123456789, -9.999996, 0.0, np.nan, 2.0]))
+    array([ 1.2346e-03, -1.0000e+01,  0.0000e+00,         nan,  2.0000e+00])
+    """
+    values = np.asarray(values, dtype=np.float64)
+    some = np.isfinite(values) & (np.abs(values) > 1e-250)
+    size = np.floor(np.log10(np.abs(values), out=np.zeros_like(values), where=some))
+    place = digits - 1 - size
+    # Powers of ten with a whole exponent are exact up to 22: what is divided by them is the
+    # number with these digits.
+    up, down = 10.0 ** np.maximum(place, 0), 10.0 ** np.maximum(-place, 0)
+    return np.where(some, np.round(values * up / down) * down / up, values)
+
+
+def most_by_chance(n_rows: int) -> float:
+    """So many of these rows at most have a p of 0.05 or less by chance, in 19 of 20 tables.
+
+    Examples
+    --------
+    >>> from branchwise.cli.samples import most_by_chance
+    >>> [round(most_by_chance(n), 1) for n in (1, 10, 100)]
+    [0.4, 1.6, 8.6]
+    """
+    return float(LEVEL * n_rows + 1.645 * np.sqrt(LEVEL * (1 - LEVEL) * n_rows))
+
+
+class Doubts:
+    """Rows that lie far from the tree, and the columns to blame, counted part by part.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.samples import Doubts
+    >>> row = {"p": [0.01], "out_of_range": ["hb 135 (8 to 17)"], "drivers": [""], "distance": 1.0}
+    >>> doubts = Doubts()
+    >>> doubts.add(pd.DataFrame(row))
+    >>> print(doubts.sentences()[2])
+    Columns most often to blame (look at their units): 'hb' (1).
+    """
+
+    def __init__(self) -> None:
+        self.n_rows = self.n_far = self.n_beyond = self.n_unknown = 0
+        self.blamed: Counter[str] = Counter()
+
+    def add(self, places: Any) -> None:
+        """Count those of some places."""
+        is_far = (places["p"] <= LEVEL).to_numpy()
+        self.n_rows += int(places["p"].notna().sum())
+        self.n_far += int(is_far.sum())
+        self.n_beyond += int((places["out_of_range"] != "").sum())
+        self.n_unknown += int(places["distance"].isna().sum())
+        is_doubtful = is_far | (places["out_of_range"] != "").to_numpy()
+        doubtful = places[is_doubtful]
+        for words in zip(doubtful["out_of_range"], doubtful["drivers"], strict=True):
+            self.blamed.update(list(dict.fromkeys(n for text in words for n in named(text))))
+
+    def sentences(self) -> list[str]:
+        """What to tell, if there is anything: more rows that are far than chance makes, say."""
+        found = []
+        if self.n_far > (0 if self.n_beyond else most_by_chance(self.n_rows)):
+            share = f"{100 * self.n_far / self.n_rows:.0f} %; 5 % are usual"
+            found.append(
+                f"{self.n_far:,} of {self.n_rows:,} rows ({share}) lie farther from the tree than "
+                "95 % of the rows of the fit (p <= 0.05); look at them before you trust their "
+                "places."
+            )
+        if self.n_beyond:
+            found.append(
+                f"{self.n_beyond:,} of {self.n_rows:,} rows have values beyond the range of the "
+                "rows of the fit."
+            )
+        if self.blamed and found:
+            most = [f"{name!r} ({count:,})" for name, count in self.blamed.most_common(N_BLAMED)]
+            more = ["and others"] if len(self.blamed) > N_BLAMED else []
+            found.append(
+                "Columns most often to blame (look at their units): " + ", ".join(most + more) + "."
+            )
+        if self.n_unknown:
+            found.append(
+                f"{self.n_unknown:,} rows have no value of any feature and are placed nowhere."
+            )
+        return found
+
+    def facts(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "far": self.n_far,
+            "out_of_range": self.n_beyond,
+            "nothing_known": self.n_unknown,
+            "blamed": dict(self.blamed.most_common(N_BLAMED)),
+        }
+
+
+def named(text: str) -> Sequence[str]:
+    """The columns that words like those of `branchwise.placing.words` name.
+
+    Examples
+    --------
+    >>> from branchwise.cli.samples import named
+    >>> named("sepal (cm) 36 (2 to 4.4); hb 135 (expected 13); and 2 more")
+    ['sepal (cm)', 'hb']
+    """
+    told = [word for word in text.split("; ") if word and not word.startswith("and ")]
+    return [
+        word.rpartition(" (")[0].rpartition(" ")[0] if word.endswith(")") else word for word in told
+    ]
+
+
+def our_columns(made: Pipeline, names: dict[str, str]) -> dict[str, list[str]]:
+    """What columns of ours are called in a table, by kind, for run.json."""
+    components = list(made.estimator.get_feature_names_out())
+    linear = [f"projection{k}" for k in range(len(components))]
+    rest = [name for name in names if name not in {*components, *linear}]
+    kinds = {"places": rest, "embedding": components, "projection": linear}
+    return {kind: [names[name] for name in of if name in names] for kind, of in kinds.items()}

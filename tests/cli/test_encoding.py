@@ -1,0 +1,161 @@
+"""Categories, ordered ones, dates and ages as options, from a fit to new rows."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import branchwise as package
+from branchwise.cli import main
+
+
+@pytest.fixture(scope="module")
+def clinic(simulated):
+    """Simulated: the patients with a grade, a yes/no column, a group by number, and dates."""
+    rng = np.random.default_rng(1)
+    seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, 150), "D")
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, 150), "D")
+    frame = simulated.assign(
+        grade=rng.choice(["low", "mid", "high, or so"], 150),
+        smoker=rng.choice(["yes", "no"], 150),
+        group=rng.integers(1, 4, 150),
+        seen=seen.strftime("%Y-%m-%d"),
+        born=born.strftime("%d.%m.%Y"),
+    )
+    frame.loc[[3, 5], "sex"] = None
+    frame.loc[4, "lab1"] = None
+    return frame
+
+
+ENCODED = [
+    *("--id", "patient", "--categorical", "sex,sm*,group", "--date", "seen"),
+    *("--ordinal", 'grade=low,mid,"high, or so"', "--age", "years=born:seen"),
+]
+
+
+@pytest.fixture(scope="module")
+def path(clinic, tmp_path_factory):
+    path = tmp_path_factory.mktemp("clinic") / "clinic.csv"
+    clinic.drop(columns=["age", "stage"]).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def coded(path, tmp_path_factory):
+    out = tmp_path_factory.mktemp("coded") / "out"
+    given = ["fit", str(path), "-o", str(out), *ENCODED, "--impute", "median", "--standardize"]
+    given += ["--full-precision"]
+    assert main([*given, "--no-support", "--figure", "none", "--root", "auto"]) == 0
+    return out
+
+
+def test_the_record_names_what_was_encoded(coded, branchwise):
+    run = json.loads((coded / "run.json").read_text("utf-8"))
+    assert run["preparation"]["categorical"] == ["sex", "smoker", "group"]
+    assert run["preparation"]["ordinal"] == {"grade": ["low", "mid", "high, or so"]}
+    assert run["preparation"]["dates"] == ["seen"]
+    assert run["preparation"]["ages"] == {"years": ["born", "seen"]}
+    assert run["input"]["n_features"] == 12
+    assert run["warnings"] == []
+    _, out, _ = branchwise("info", coded)
+    assert "categorical=sex, smoker and group, ordinal=grade (low, mid, high, or so)" in out
+    assert "dates=seen, ages=years (born, seen), impute=median" in out
+
+
+def test_the_summary_counts_what_was_encoded(path, tmp_path, branchwise):
+    # Days have by far the widest spread: without the last option that is a warning.
+    given = [*ENCODED, "--impute", "drop", "--no-support", "--no-report", "--figure", "none"]
+    code, out, err = branchwise("fit", path, "-o", tmp_path / "out", *given, "--standardize")
+    assert (code, err) == (0, "")
+    assert "prepared   3 categories, 1 ordered category, 1 date, 1 age, impute, standardize" in out
+    assert "150 samples, 3 dropped x 12 features" in out
+
+
+def test_new_rows_are_encoded_as_the_first(coded, path, clinic, tmp_path, branchwise):
+    new = clinic.iloc[:30, ::-1].copy()
+    new["group"] = new["group"].astype(float)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    given = ("transform", coded, tmp_path / "new.csv", "--id", "patient", "--full-precision")
+    code, out, err = branchwise(*given)
+    assert (code, err) == (0, "")
+    placed = pd.read_csv(io.StringIO(out), index_col=0)
+    own = pd.read_csv(coded / "samples.csv", index_col=0).iloc[:30]
+    names = [name for name in own if name.startswith("projection")]
+    np.testing.assert_allclose(placed[names], own[names], rtol=1e-9)
+    dates = new.assign(born=pd.to_datetime(new["born"], format="%d.%m.%Y"), seen=new["seen"])
+    model = package.load(coded / "model.branchwise")
+    places = model.place(dates.set_index("patient"))
+    np.testing.assert_allclose(places[names], own[names], rtol=1e-9)
+
+
+def test_unseen_levels_are_one_line(coded, clinic, tmp_path, branchwise):
+    clinic.iloc[:9].assign(smoker="maybe").to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = branchwise("transform", coded, tmp_path / "new.csv", "--id", "patient")
+    assert (code, out) == (1, "")
+    assert len(err.splitlines()) == 1
+    assert "9 of 9 rows have levels that the fit did not know: 'smoker' has 'maybe' in 9" in err
+
+
+def test_gaps_of_categories_are_counted_before_the_fit(path, tmp_path, branchwise):
+    code, _, err = branchwise("fit", path, "-o", tmp_path / "out", *ENCODED)
+    assert code == 1
+    assert "has 3 missing values in 2 columns: 'sex' 2 of 150, 'lab1' 1 of 150; pass --imp" in err
+
+
+def test_page_and_pictures_are_made_again(coded, branchwise):
+    code, _, err = branchwise("report", coded, "--force", "--feature", "lab2")
+    assert (code, err) == (0, "")
+    assert "New samples cannot be placed" not in (coded / "report.html").read_text("utf-8")
+    code, _, err = branchwise("plot", coded, "--kind", "heatmap", "--force")
+    assert (code, err) == (0, "")
+    code, _, err = branchwise("report", coded, "--force", "--feature", "sex")
+    assert code == 1
+    assert "sex" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--ordinal", "grade"], "'grade' must be COLUMN=LEVEL,LEVEL,…, for instance grade=low,m"),
+        (["--ordinal", "grade="], "'grade=' must be COLUMN=LEVEL"),
+        (["--ordinal", "grade=low"], "--ordinal gives 'grade' the levels 'low', but must give two"),
+        (["--ordinal", "g=a,b", "--ordinal", "g=b,c"], "--ordinal is given twice for 'g'; leave"),
+        (["--age", "years=born"], "'years=born' must be NAME=START:END, a new name and two colum"),
+        (["--age", "years=a:b:c"], "must be NAME=START:END"),
+        (["--age", "y=a:b", "--age", "y=a:c"], "--age is given twice for 'y'"),
+        (["--categorical", "sex", "--scheduler", "threads"], "--categorical needs all rows of the"),
+        (["--ordinal", "g=a,b", "--scheduler", "threads"], "--ordinal needs all rows of the table"),
+        (["--date", "seen", "--scheduler", "threads"], "--date needs all rows of the table"),
+        (["--age", "y=a:b", "--scheduler", "threads"], "--age needs all rows of the table"),
+        (["--date", "seen", "--kernel", "precomputed"], "--date is for features, not for a kernel"),
+    ],
+    ids=range(12),
+)
+def test_wrong_options_are_wrong_usage(given, says, path, tmp_path, branchwise):
+    code, out, err = branchwise("fit", path, "-o", tmp_path / "out", *given)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--categorical", "sexx"], "has no column 'sexx'; did you mean 'sex'"),
+        (["--categorical", "born"], "categorical names 'born', which holds dates, and dates are"),
+        (
+            ["--ordinal", "grade=low,mid"],
+            "rows have levels that ordinal does not name: 'grade' has",
+        ),
+        (["--date", "grade"], "which is not a date"),
+    ],
+    ids=range(4),
+)
+def test_what_does_not_fit_the_table_is_one_line(given, says, path, tmp_path, branchwise):
+    options = ["--id", "patient", "--impute", "median", *given]
+    code, out, err = branchwise("fit", path, "-o", tmp_path / "out", *options)
+    assert (code, out) == (1, "")
+    assert says in err
+    assert len(err.splitlines()) == 1
