@@ -125,7 +125,9 @@ def head(facts: dict[str, Any], profiles: Sequence[ColumnProfile], width: int) -
     ]
     gaps = [p for p in profiles if p.missing and p.fate == FEATURE]
     n_missing = sum(p.missing for p in gaps)
-    named = f" ({listed(facts['sample names'], 3)})" if facts["sample names"] else ""
+    first = facts["sample names"][:3]
+    some = ", …" if facts["samples"] > len(first) else ""
+    named = f" ({', '.join(first)}{some})" if first else ""
     by = f", named by {facts['id']}" if facts["id"] else ""
     columns = f"{'column' if len(gaps) == 1 else 'columns'}"
     said = "would start"
