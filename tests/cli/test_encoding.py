@@ -159,3 +159,54 @@ def test_what_does_not_fit_the_table_is_one_line(given, says, path, tmp_path, br
     assert (code, out) == (1, "")
     assert says in err
     assert len(err.splitlines()) == 1
+
+
+def test_a_new_table_may_lack_columns_that_were_encoded(coded, clinic, tmp_path, branchwise):
+    new = clinic.iloc[:30].drop(columns=["sex", "seen", "lab2"])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = branchwise("transform", coded, tmp_path / "new.csv")
+    assert code == 0
+    # The age is between two dates, one of which is not there.
+    assert "no values of 3 of the 12 features: 'lab2', 'sex', 'seen'" in err.replace("4 of", "3 of")
+    placed = pd.read_csv(io.StringIO(out), index_col=0)
+    assert (placed["missing"] >= 3).all()
+    assert placed["pseudotime"].notna().all()
+
+
+@pytest.mark.parametrize("spelt", ["{:.1f}", "{}", " {}"])
+def test_a_level_is_the_same_however_its_number_is_written(
+    spelt, coded, clinic, tmp_path, branchwise
+):
+    """Words beside the numbers, in another row, change how a file is read."""
+    own = pd.read_csv(coded / "samples.csv", index_col=0)
+    new = clinic.iloc[:20].astype({"group": object})
+    new["group"] = [spelt.format(level) for level in new["group"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    given = ("transform", coded, tmp_path / "new.csv", "--full-precision")
+    code, out, err = branchwise(*given)
+    assert (code, err) == (0, "")
+    placed = pd.read_csv(io.StringIO(out), index_col=0)
+    np.testing.assert_allclose(placed["projection0"], own["projection0"].iloc[:20], rtol=1e-9)
+
+
+def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branchwise):
+    """The dates of the fit tell it; those of one new patient may not."""
+    frame = clinic.drop(columns=["age", "stage", "sex", "grade", "smoker", "group", "born"])
+    frame["seen"] = pd.to_datetime(frame["seen"]).dt.strftime("%m/%d/%Y")
+    frame.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--date", "seen", "--standardize", "--impute", "median"]
+    given += ["--no-support", "--no-report", "--figure", "none", "--full-precision"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    model = package.load(out / "model.branchwise")
+    assert model.reading["date_order"] == "mdy"
+    assert model.preparation.steps_["encode"].orders.count("mdy") == 1
+    both_ways = frame[frame["seen"].str[3:5].astype(int) <= 12].iloc[:2]
+    both_ways.to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = branchwise("transform", out, tmp_path / "new.csv", "--full-precision")
+    assert (code, err) == (0, "")
+    placed = pd.read_csv(io.StringIO(text), index_col=0)
+    own = pd.read_csv(out / "samples.csv", index_col=0).loc[both_ways["patient"]]
+    np.testing.assert_allclose(placed["projection0"], own["projection0"], rtol=1e-9)
+    places = model.place(both_ways.set_index("patient"))
+    np.testing.assert_allclose(places["projection0"], own["projection0"], rtol=1e-9)

@@ -48,7 +48,7 @@ def test_spellings(cell, wanted):
      "31-Foo-2020", "31.01/2020", "2020-01-31x", "192.168.1.1", "31.01.20"],
 )  # fmt: skip
 def test_what_is_no_date(cell):
-    assert as_dates(pd.Series([cell])) == (None, "")
+    assert as_dates(pd.Series([cell])) == (None, "", None)
 
 
 def test_one_cell_that_is_no_date_leaves_words():
@@ -71,6 +71,7 @@ def test_the_values_tell_whether_the_day_is_first_and_else_the_option(days, sign
     if any(day.day > 12 for day in days):
         assert found.values.tolist() == told.values.tolist()
         assert found.note == ""
+        assert found.order == told.order == order
     elif order == "mdy" and any(day.day != day.month for day in days):
         assert found.values.tolist() == [pd.Timestamp(day.year, day.day, day.month) for day in days]
         assert found.note.startswith("day first: ")

@@ -312,3 +312,10 @@ def test_dates_in_both_orders_stay_text_and_are_told(table_of):
 
 def test_a_column_may_have_any_name(table_of):
     assert table_of("a,self,seen\n1,unknown,x\n2,3,y\n", exclude=["self"]).features == ["a"]
+
+
+def test_numbers_beyond_the_largest_are_told(table_of):
+    with pytest.raises(InputError, match=r"'a' of .* 1 of its 3 cells .* the first '1e999'"):
+        table_of("a,b\n1,2\n1e999,3\n4,5\n")
+    with pytest.raises(InputError, match=r"numbers beyond 1.8e308 in 2 columns .*--exclude a,b"):
+        table_of("a,b,c\n1,2,3\n1e999,1e400,4\n4,5,6\n")

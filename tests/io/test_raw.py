@@ -34,7 +34,7 @@ def looked_at(path, **reading):
         (b"1,2\n0.5,3\n", ["1", "2"], "numbers where names of columns should be"),
         ("größe;x\n1,5;2\n2,5;3\n".encode("latin-1"), ["größe", "x"], "is not UTF-8"),
         ("größe,x\n1,2\n".encode("utf-16"), ["größe", "x"], "UTF-16"),
-        ("größe,x\n1,2\n".encode("utf-16-le"), ["größe", "x"], "zero bytes"),
+        ("größe,x\n1,2\n".encode("utf-16-le"), ["größe", "x"], "zero byte"),
         (b'a,b\n1,"x\n2,3\n4,5\n', ["a", "b"], "quotation mark"),
         (b"a,,c\n1,2,3\n", ["a", "column 2", "c"], "has no name"),
         (b"a,b\n1,x\n<5,y\n3,z\n", ["a", "b"], "seems to hold numbers"),
@@ -99,7 +99,7 @@ def test_an_id_with_repeats_stops_the_fit(tmp_path):
 
 def test_what_cannot_be_opened_is_one_sentence(tmp_path):
     for name, content, says in (
-        ("b.csv", bytes(range(256)) * 9, "zero bytes"),
+        ("b.csv", bytes(range(256)) * 9, "zero byte"),
         ("g.csv.gz", b"no gzip", "cannot be unpacked"),
         ("t.doc", b"a,b\n1,2\n", "is not known by its name"),
         ("n.npz", b"no zip", "cannot be read as a NumPy file"),
@@ -252,3 +252,12 @@ def test_no_table_is_too_odd_and_the_fates_are_those_of_a_fit(data, tmp_path_fac
         assert [n for n in fates if fates[n] == "annotation"] == [*cells.table.annotations.columns]
     elif cells.frame is not None and "numbers in" in cells.problem:
         assert STOPS in {each.fate for each in found}
+
+
+def test_a_few_zero_bytes_do_not_hide_the_table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 400 + b"3,\x004\n")
+    cells, found = looked_at(path)
+    assert "line 402 of" in cells.problem
+    assert list(found) == ["a", "b"]
+    assert (found["b"].minimum, found["b"].maximum) == (2, 4)

@@ -160,7 +160,11 @@ def test_any_column_can_be_chosen_to_name_the_samples(table_of):
         ("a,b\n1,2\n1,2,3\n", {}, "line 3 of .* has 3 values, but the header names 2 columns"),
         ('a,b\n1,2\n"x\ny",2,3\n', {}, "line 4 of .* has 3 values"),
         ('a,b\n1,"2\n3,4\n', {}, "cannot be read as a table .* quotation mark without its partner"),
-        ('"a,b\n' + "1,2\n" * 50000, {}, "field limit.*quotation mark without its partner"),
+        (
+            '"a,b\n' + "1,2\n" * 50000,
+            {},
+            "has a cell of more than 131,072 .* quotation mark",
+        ),
         ("a,b\nx,y\n", {}, "has no numeric column to learn from: its 2 columns are annotations"),
         ("a,b\n1,2\n", {"exclude": ["a", "b"]}, "has no numeric column to learn from"),
         ("a,b\n1,2\n3,inf\n", {}, "has infinite values in 'b', the first for sample '1'"),
@@ -187,9 +191,14 @@ def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
             "a.csv",
             r"is UTF-16 text; read it with --encoding utf-16 .*, or save",
         ),
-        ("a,b\n1,2\n".encode("utf-16-le"), "a.csv", "is no UTF-8 text"),
-        (b"PK\x03\x04\x00\x00", "a.csv", "is no UTF-8 text .* binary file under a wrong name"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "a.csv", "line 1 of .* holds a zero byte, which text"),
+        (b"PK\x03\x04\x00\x00", "a.csv", "a zero byte, .* binary file under a wrong name"),
         ("name,a\nMär,1\n".encode("latin-1"), "a.csv", "line 2 of .* is not UTF-8 .* Latin-1"),
+        (
+            b"a,b\n1,2\n3,\x00\n",
+            "a.csv",
+            r"line 3 of .* a zero byte, .* \(it is damaged",
+        ),
         (b"a,b\n1,2\n", "a.csv.gz", "cannot be unpacked .* no gzip file"),
         (
             gzip.compress(b"a,b\n1,2\n" * 5000, mtime=0)[:-9],
@@ -197,7 +206,7 @@ def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
             "cannot be unpacked .* cut short",
         ),
     ],
-    ids=["utf-16", "utf-16-le", "binary", "latin-1", "not-gzip", "cut-gzip"],
+    ids=["utf-16", "utf-16-le", "binary", "latin-1", "zero", "not-gzip", "cut-gzip"],
 )
 def test_bytes_that_are_no_text_are_told_apart(table_of, content, name, message):
     with pytest.raises(InputError, match=message):

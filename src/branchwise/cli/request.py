@@ -273,10 +273,12 @@ def resolved(request: Request, table: Table) -> Request:
     if adjust:
         names = select(adjust, known, "--adjust", table.source)
         request.preparation.set_params(adjust=names)
-    chosen = {
-        name: again([value])[0] if name == "id" else again(value)
+    chosen: dict[str, Any] = {
+        name: again(value) if isinstance(value, list) else value
         for name, value in table.chosen.items()
     }
+    if "id" in chosen:
+        chosen["id"] = literal(chosen["id"])
     colors = select_in_turn(request.colors, known, "--color", table.source)
     return replace(
         request,

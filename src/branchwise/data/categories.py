@@ -185,6 +185,34 @@ def as_text(value: Any) -> str:
     return str(value)
 
 
+# As text these are read one by one; beside words a whole column of them stays text.
+WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")
+DECIMAL = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)\.\d*|\.\d+)")
+TRUTH = re.compile(r"true|TRUE|false|FALSE")
+
+
+def as_level(value: Any) -> str:
+    """The name of a level, the same however a number or a truth value is written.
+
+    Whether a column was read as numbers depends on its other cells, and must not matter. Codes
+    such as 007 are not numbers.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import as_level
+    >>> [as_level(value) for value in (2.0, "2.0", "2", " 2", "TRUE", True, "1.50", "007", "II")]
+    ['2', '2', '2', '2', 'True', 'True', '1.5', '007', 'II']
+    """
+    if not isinstance(value, str):
+        return as_text(value)
+    word = value.strip()
+    if WHOLE.fullmatch(word):
+        return word.partition(".")[0].removeprefix("+").replace("-0", "0")
+    if DECIMAL.fullmatch(word):
+        return as_text(float(word))
+    return word.capitalize() if TRUTH.fullmatch(word) else value
+
+
 def as_texts(values: list[Any]) -> list[str]:
     """Names of categories, so that any mixture can be sorted; whole numbers have no decimals.
 

@@ -29,10 +29,13 @@ class Dates(NamedTuple):
     values : Series of datetime64, or None if not all known cells are dates
     note : str
         How dates were read that can be read in two ways, or why there are none; maybe empty.
+    order : {"dmy", "mdy"} or None
+        What comes first, where that makes a difference.
     """
 
     values: Any
     note: str = ""
+    order: str | None = None
 
 
 class Spelt(NamedTuple):
@@ -101,7 +104,7 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     values = np.full(len(column), np.datetime64("NaT"), dtype="datetime64[us]")
     values[known] = moments[codes]
     series = pandas.Series(in_usual_unit(values), index=column.index, name=column.name)
-    return Dates(series, note)
+    return Dates(series, note, way if fits["dmy"] != fits["mdy"] else None)
 
 
 def in_usual_unit(moments: Any) -> Any:

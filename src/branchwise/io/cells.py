@@ -90,10 +90,11 @@ class Looked(NamedTuple):
     is_code: bool = False  # whole numbers of which some begin with a zero
 
 
-def look_at_text(column: Any, *, typed: bool) -> Looked:
+def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked:
     """A column of text as float64 with NaN for missing values, or what it is otherwise.
 
-    `typed` says that the file declares types, so that numbers stored as text are text on purpose.
+    `typed` says that the file declares types, so that numbers stored as text are text on purpose;
+    `is_number` that the column is known to be one of numbers, so that they are not, nor codes.
 
     Examples
     --------
@@ -115,14 +116,15 @@ def look_at_text(column: Any, *, typed: bool) -> Looked:
     rows, text = present[~spelt], text[~spelt]
     good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
     good = np.asarray(good, dtype=bool)
-    if any(cell[0] == "0" and CODE.fullmatch(cell) for cell in text[good]):
-        return Looked(is_code=True)
-    if typed and (good.all() or not len(text)):
-        return Looked()
+    if not is_number:
+        if any(cell[0] == "0" and CODE.fullmatch(cell) for cell in text[good]):
+            return Looked(is_code=True)
+        if typed and (good.all() or not len(text)):
+            return Looked()
+        if not len(text) and spelt.any():
+            return Looked()
     if not good.all():
         return look_at_odd(str(column.name), text, rows, good, len(column))
-    if not len(text) and spelt.any():
-        return Looked()
     numbers = np.full(len(column), np.nan)
     numbers[rows] = [float(cell) for cell in text]
     return Looked(numbers)
@@ -186,6 +188,8 @@ def one_kind(cell: str) -> str:
     >>> from branchwise.io.cells import one_kind
     >>> [one_kind(cell) for cell in ("<5", "1,5", "12 %", "1 234", "1,234", "61 kg", "H1047R")]
     ['limit', 'comma', 'percent', 'thousands', 'thousands', 'unit', 'word']
+    >>> one_kind("1e999")
+    'large'
     """
     for kind, pattern in (
         ("limit", LIMIT),
@@ -195,5 +199,7 @@ def one_kind(cell: str) -> str:
     ):
         if pattern.fullmatch(cell):
             return kind
+    if re.fullmatch(NUMBER, cell.strip()):
+        return "large"
     found = WITH_UNIT.fullmatch(cell)
     return "unit" if found and are_units(Counter([found[2]])) else "word"

@@ -77,7 +77,10 @@ def table_from_frame(
         source,
         needs_features=not sorted_.selection.annotate,
     )
-    return replace(table, chosen=sorted_.selection.given(), sha256=framed.sha256)
+    chosen: dict[str, Any] = sorted_.selection.given()
+    if sorted_.date_order is not None:
+        chosen["date_order"] = sorted_.date_order
+    return replace(table, chosen=chosen, sha256=framed.sha256)
 
 
 class Sorted(NamedTuple):
@@ -88,6 +91,7 @@ class Sorted(NamedTuple):
     converted: dict[str, Any]  # features that are not numbers in the file, as such
     annotations: Any
     selection: Selection  # with names in the place of patterns
+    date_order: str | None = None  # as given, or as the dates themselves tell
 
 
 def sort_columns(
@@ -129,7 +133,7 @@ def sort_columns(
     gaps = missing_values(frame, found, converted) if odd else {}
     wrong = {each.name for each in odd}
     fine = [name for name in names if name not in wrong]
-    raise_unreadable(odd, fine, source, gaps, len(frame))
+    raise_unreadable(odd, fine if selection.features is None else None, source, gaps, len(frame))
     check_features(found, selection.features or (), source)
     if not found and not selection.annotate:
         raise InputError(
@@ -140,7 +144,7 @@ def sort_columns(
     warn_of_units(units, source)
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
-    dates, notes = dates_among(words, date_order)
+    dates, notes, orders = dates_among(words, date_order)
     if selection.features is not None:
         notes = {name: note for name, note in notes.items() if name in selection.annotate}
     warn_of_dates(notes, source)
@@ -148,7 +152,8 @@ def sort_columns(
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():
         about[name] = values
-    return Sorted(samples, found, converted, about, selection)
+    told = date_order or (orders.pop() if len(orders) == 1 else None)
+    return Sorted(samples, found, converted, about, selection, told)
 
 
 class Column(NamedTuple):
@@ -209,7 +214,7 @@ def look_at_columns(
             keeps = name in as_written or is_number
             found.append(Column(name, ANNOTATION, look_at(frame[name], typed=typed), True, keeps))
         else:
-            looked = look_at(frame[name], typed=typed)
+            looked = look_at(frame[name], typed=typed, is_number=selection.features is not None)
             if selection.include is not None and looked.numbers is None and looked.odd is None:
                 looked = looked._replace(odd=described(frame[name]))
             fate = FEATURE if looked.numbers is not None else ANNOTATION
@@ -226,7 +231,7 @@ def left_out_by(selection: Selection, names: Sequence[str]) -> set[str]:
     return out
 
 
-def look_at(column: Any, *, typed: bool) -> Looked:
+def look_at(column: Any, *, typed: bool, is_number: bool = False) -> Looked:
     """A column that NumPy does not hold as numbers: numbers with NaN, or what it is otherwise."""
     pandas = pandas_for_tables()
     types = pandas.api.types
@@ -237,7 +242,9 @@ def look_at(column: Any, *, typed: bool) -> Looked:
     if isinstance(column.dtype, pandas.CategoricalDtype):
         return Looked()
     kind = types.infer_dtype(column, skipna=True)
-    return look_at_text(column, typed=typed) if kind in ("string", "empty") else Looked()
+    if kind not in ("string", "empty"):
+        return Looked()
+    return look_at_text(column, typed=typed, is_number=is_number)
 
 
 def described(column: Any) -> Odd:
@@ -260,16 +267,17 @@ def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) 
     return {name: counts[name] for name in order}
 
 
-def dates_among(frame: Any, order: str | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Columns of text that are dates, as such, and what there is to say about them."""
+def dates_among(frame: Any, order: str | None) -> tuple[dict[str, Any], dict[str, str], set[str]]:
+    """Columns of text that are dates, as such, what is to be said of them, and their orders."""
     types = pandas_for_tables().api.types
-    found, notes = dict[str, Any](), dict[str, str]()
+    found, notes, orders = dict[str, Any](), dict[str, str](), set[str]()
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
             dates = as_dates(frame[name], order)
             found |= {} if dates.values is None else {name: dates.values}
             notes |= {name: dates.note} if dates.note else {}
-    return found, notes
+            orders |= set() if dates.order is None else {dates.order}
+    return found, notes, orders
 
 
 def is_unnamed(name: str) -> bool:

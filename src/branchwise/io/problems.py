@@ -18,6 +18,7 @@ KINDS = {
     "percent": ("per cent signs", "write the number alone"),
     "thousands": ("signs between thousands", "write numbers without them"),
     "unit": ("units", "write the number alone"),
+    "large": ("numbers beyond 1.8e308", "leave the cells empty if the value is not known"),
     "word": (
         "words among numbers",
         "leave the cells empty where a value is missing",
@@ -32,7 +33,7 @@ MOST_NAMED = 5
 
 def raise_unreadable(
     odd: Sequence[Odd],
-    others: Sequence[str],
+    others: Sequence[str] | None,
     source: str,
     missing: Mapping[str, int],
     n_samples: int,
@@ -43,7 +44,8 @@ def raise_unreadable(
     ----------
     odd : sequence of Odd
     others : sequence of str
-        The columns that are fine, which no suggestion must hit.
+        The columns that are fine, which no suggestion must hit; None where nothing can be
+        excluded, as what a model needs.
     source : str
     missing : mapping of str to int
         Missing values of these.
@@ -52,7 +54,7 @@ def raise_unreadable(
     if not odd:
         return
     if len(odd) == 1 and odd[0].kind != "text":
-        message = one_column(odd[0], source)
+        message = one_column(odd[0], source, can_exclude=others is not None)
     else:
         kinds = [kind for kind in KINDS if any(each.kind == kind for each in odd)]
         groups = [[each for each in odd if each.kind == kind] for kind in kinds]
@@ -65,21 +67,21 @@ def raise_unreadable(
     raise UnreadableColumns(message, missing, n_samples, source)
 
 
-def one_column(odd: Odd, source: str) -> str:
+def one_column(odd: Odd, source: str, *, can_exclude: bool) -> str:
     """The message if there is only one such column."""
     is_category = odd.kind == "word" and odd.n_levels <= MOST_LEVELS
     category = f", or take it as a category ({way_out('categorical', [odd.name])})"
+    exclude = f" or exclude the column ({way_out('exclude', [odd.name])})"
     return (
         f"column {odd.name!r} of {source} seems to hold numbers, but {odd.n_bad} of its "
         f"{odd.n_cells} cells cannot be read as such, the first {odd.first!r} in data row "
         f"{odd.row}; "
-        "mend the cells (an empty cell is a missing value, a decimal sign is a point) "
-        f"or exclude the column ({way_out('exclude', [odd.name])})"
-        f"{category if is_category else ''}."
+        "mend the cells (an empty cell is a missing value, a decimal sign is a point)"
+        f"{exclude if can_exclude else ''}{category if is_category and can_exclude else ''}."
     )
 
 
-def group_message(group: Sequence[Odd], others: Sequence[str]) -> str:
+def group_message(group: Sequence[Odd], others: Sequence[str] | None) -> str:
     """What columns of one kind have in common, and what to do about it."""
     names, first = [each.name for each in group], group[0]
     told = listed(map(repr, names), MOST_NAMED)

@@ -196,7 +196,7 @@ def judge(
     id = name_column(frame, names, known)
     columns = look_at_columns(frame, names, known, id, typed=framed.typed)
     words = [each.name for each in columns if each.fate == ANNOTATION]
-    dates, notes = dates_among(frame[words], date_order)
+    dates, notes, _ = dates_among(frame[words], date_order)
     odd = [each.looked.odd for each in columns if each.looked.odd is not None and each.fate == ODD]
     fine = [each.name for each in columns if each.fate != ODD]
     remedies = remedies_of(odd, fine if has_names else None)
@@ -367,6 +367,10 @@ MENDED = {
 }
 
 
+# Signs that text does not hold, but for a damaged cell.
+NO_TEXT = bytes(sorted({*range(32)} - {*b"\t\n\v\f\r\x1b"}))
+
+
 def unpacked(text: Text) -> bytes:
     """All bytes, of a packed file as far as it can be unpacked."""
     file, pieces = text.from_start(), []
@@ -380,7 +384,7 @@ def unpacked(text: Text) -> bytes:
 
 
 def decoded(data: bytes) -> str | None:
-    """The text, in UTF-8, UTF-16 or Windows-1252; None if it is none."""
+    """The text, in UTF-8, UTF-16 or Windows-1252, without a few zero bytes; None if it is none."""
     start = data[:N_LOOKED_AT]
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", errors="replace")
@@ -388,7 +392,9 @@ def decoded(data: bytes) -> str | None:
         for zeros, encoding in ((start[1::2], "utf-16-le"), (start[::2], "utf-16-be")):
             if zeros.count(0) > 0.4 * len(zeros):
                 return data.decode(encoding, errors="replace")
-        return None
+        if sum(map(start.count, NO_TEXT)) > 0.01 * len(start) + 1:
+            return None
+    data = data.replace(b"\0", b"")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -328,9 +328,10 @@ def check_encoding(text: Text) -> None:
             "or save it as UTF-8."
         )
     if b"\0" in start:
+        line = start[: start.index(b"\0")].count(b"\n") + 1
         raise InputError(
-            f"{path} is no UTF-8 text (it holds zero bytes: UTF-16, or a binary file under a "
-            "wrong name); save it as CSV in UTF-8."
+            f"line {line} of {path} holds a zero byte, which text does not (it is damaged, UTF-16, "
+            "or a binary file under a wrong name); save it as CSV in UTF-8."
         )
 
 
@@ -372,6 +373,11 @@ def first_undecodable_line(text: Text) -> int:
 
 def untabular(path: Path, error: Exception) -> InputError:
     """What makes a parser give up is mostly one sign."""
+    if "field limit" in str(error):
+        return InputError(
+            f"{path} has a cell of more than {csv.field_size_limit():,} characters among its first "
+            "rows; look for a quotation mark without its partner, or shorten the cell."
+        )
     return InputError(
         f"{path} cannot be read as a table ({str(error).strip()}); "
         "look for a quotation mark without its partner."
@@ -412,7 +418,10 @@ def has_returns(text: Text) -> bool:
 def choose_separator(text: Text) -> str:
     """The separator of the file's name, unless the header has another one in its place."""
     usual = SEPARATORS[text.path.suffixes[-2 if is_packed(text.path) else -1].lower()]
-    width = {sign: len(text.first_rows(sign, 1)[0]) for sign in (",", ";", "\t")}
+    rows = {sign: text.first_rows(sign, 1) for sign in (",", ";", "\t")}
+    if not all(rows.values()):
+        raise InputError(f"{text.path} is empty; a table has a header and at least one row.")
+    width = {sign: len(first) for sign, [first] in rows.items()}
     return usual if width[usual] > 1 else max(width, key=lambda separator: width[separator])
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..pipeline import Pipeline
 from ..placing.reference import axes_of
@@ -20,7 +20,7 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
         not isinstance(features, list)
         or not all(isinstance(name, str) for name in features)
         or len(set(features)) < len(features)
-        or not isinstance(reading, dict)
+        or not is_reading(reading)
         or not isinstance(is_rooted, bool)
         or not isinstance(state.get("preparation"), dict)
         or not isinstance(state.get("trajectory"), dict)
@@ -45,6 +45,32 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
     return Pipeline(
         features, preparation, trajectory, is_rooted, reading, model.embedding_, reference
     )
+
+
+# What is said of reading in words, and in lists of names.
+WORDS = ("id", "sheet", "encoding", "date_order", "use_rep", "layer")
+LISTS = ("include", "exclude", "annotate", "features")
+
+
+def is_reading(reading: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether it says how to read a table, and sends nobody to other files.
+
+    Examples
+    --------
+    >>> from branchwise.persistence.loading import is_reading
+    >>> is_reading({"id": "patient", "sheet": None}), is_reading({"id": "@/etc/hosts"})
+    (True, False)
+    """
+    if not isinstance(reading, dict):
+        return False
+    words = [reading.get(name) for name in WORDS]
+    lists = [reading.get(name) or [] for name in LISTS]
+    if not all(isinstance(names, list) for names in lists):
+        return False
+    names = [reading.get("id") or "", *(name for of in lists for name in of)]
+    if not all(isinstance(word, str | None) for word in words):
+        return False
+    return all(isinstance(n, str) and not (n[:1] == "@" and n[:2] != "@@") for n in names)
 
 
 # What a file may hold, and what makes it out of its state.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Bools, Floats
-from ..data.categories import as_text, column_names, column_values, is_missing
+from ..data.categories import as_level, column_names, column_values, is_missing
 from ..data.checks import check_not_huge
 from .steps import centred_product
 
@@ -29,8 +29,8 @@ def choose_levels(column: Any, name: str) -> Levels:
     """
     categories = getattr(getattr(column, "cat", column), "categories", None)
     if categories is not None:
-        seen = {as_text(value) for value in column_values(column)}
-        return [text for text in map(as_text, categories) if text in seen]
+        seen = {as_level(value) for value in column_values(column)}
+        return [text for text in dict.fromkeys(map(as_level, categories)) if text in seen]
     values = column_values(column)
     if values.dtype.kind in "iuf":
         return None
@@ -50,7 +50,7 @@ def choose_levels(column: Any, name: str) -> Levels:
     if all(isinstance(v, Number) and not isinstance(v, bool) for v in found):
         return None
     check_words([value for value in found if isinstance(value, str)], name)
-    return sorted({as_text(value) for value in found})
+    return sorted({as_level(value) for value in found})
 
 
 def check_words(texts: list[str], name: str) -> None:
@@ -87,8 +87,8 @@ def encode(column: Any, levels: Levels, name: str) -> Floats:
     values = column_values(column)
     if levels is None:
         return as_numbers(values, name)[:, np.newaxis]
-    number = {level: k for k, level in enumerate(levels)}
-    texts = [as_text(value) for value in values]
+    number = {as_level(level): k for k, level in enumerate(levels)}
+    texts = [value if value in number else as_level(value) for value in values.tolist()]
     unknown = next((text for text in texts if text not in number), None)
     if unknown is not None:
         raise ValueError(

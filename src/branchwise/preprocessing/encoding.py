@@ -22,8 +22,8 @@ from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
     are_numbers,
+    as_level,
     as_text,
-    as_texts,
     column_values,
     declared_categories,
     distinct,
@@ -99,7 +99,7 @@ def make_plan(
     ordered: dict[str, list[str]] = {}
     for pattern, levels in (ordinal or {}).items():
         for name in select(expand([pattern]), known, "ordinal", source):
-            ordered[name] = [as_text(level) for level in levels]
+            ordered[name] = [as_level(level) for level in levels]
     ends = [name for pair in (ages or {}).values() for name in pair]
     select(ends, known, "ages", source)
     plan = Plan(
@@ -159,7 +159,7 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
                 f"ordinal has {levels!r} for {name!r}, but must have a list of all levels in their "
                 'order; pass for instance {"grade": ["low", "mid", "high"]}.'
             )
-        texts = [as_text(level) for level in levels]
+        texts = [as_level(level) for level in levels]
         if len(texts) < 2 or len(set(texts)) < len(texts):
             raise ValueError(
                 f"ordinal gives {name!r} the levels {', '.join(map(repr, texts)) or 'none'}, but "
@@ -269,6 +269,22 @@ class Encoding(NamedTuple):
             )
         return step
 
+    def with_order(self, order: Order) -> "Encoding":
+        """The same where the dates were read before, with the day or the month first.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from branchwise.preprocessing.encoding import Encoding, make_plan
+        >>> X = pd.DataFrame({"seen": pd.to_datetime(["2024-01-31"])})
+        >>> plan = make_plan(["seen"], "X", categorical=None, ordinal=None, dates=["*"], ages=None)
+        >>> Encoding.fit(X, plan).with_order("mdy").orders
+        ['mdy']
+        """
+        are_dates = [kind in (DATE, END) for kind in self.kinds]
+        pairs = zip(self.orders, are_dates, strict=True)
+        return self._replace(orders=[order if own is None and is_ else own for own, is_ in pairs])
+
     @property
     def plan(self) -> Plan:
         """What was encoded, by the names that patterns and files stood for."""
@@ -353,6 +369,27 @@ class Encoding(NamedTuple):
         for k, (_, start_, end_) in enumerate(self.ages):
             out[:, at + k] = (days[end_] - days[start_]) / MICROSECONDS / DAYS_OF_A_YEAR
         return out
+
+    def with_known_levels(self, X: Any) -> Any:
+        """The table with empty cells where a level is one that the fit did not know.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from branchwise.preprocessing.encoding import Encoding, make_plan
+        >>> X = pd.DataFrame({"sex": ["f", "m"]})
+        >>> plan = make_plan(["sex"], "X", categorical=["*"], ordinal=None, dates=None, ages=None)
+        >>> new = pd.DataFrame({"sex": ["x", "m"]})
+        >>> Encoding.fit(X, plan).with_known_levels(new)["sex"].isna().tolist()
+        [True, False]
+        """
+        emptied = {}
+        for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
+            if kind in (CATEGORY, ORDINAL) and of is not None:
+                codes, others = codes_in(X[name], of)
+                if others:
+                    emptied[name] = X[name].astype(object).where(codes >= 0, None)
+        return X.assign(**emptied)
 
     def _numbers(self, X: Any) -> Floats:
         """The columns of numbers, side by side; what else they hold is told."""
@@ -442,7 +479,7 @@ def levels_in(column: Any, name: str) -> list[str]:
     (['day 2', 'day 10'], ['1', '2'])
     """
     codes, values = distinct(column)
-    seen, n_known = {as_text(value) for value in values}, int((codes >= 0).sum())
+    seen, n_known = {as_level(value) for value in values}, int((codes >= 0).sum())
     if not seen:
         raise ValueError(
             f"column {name!r} is named in categorical, but none of its {len(codes)} cells has a "
@@ -452,7 +489,7 @@ def levels_in(column: Any, name: str) -> list[str]:
     if declared is None:
         found = sorted(sorted(seen), key=natural)
     else:
-        order = dict.fromkeys(as_texts(list(declared)))
+        order = dict.fromkeys(map(as_level, declared))
         found = [text for text in order if text in seen]
     if len(seen) > max(LEAST_NAMES, n_known / 2):
         raise ValueError(
@@ -485,8 +522,8 @@ def codes_in(column: Any, levels: Sequence[str]) -> tuple[Ints, dict[str, Ints]]
     (array([ 1, -1, -1,  0]), {'x': array([2])})
     """
     cells, values = distinct(column)
-    number = {level: k for k, level in enumerate(levels)}
-    texts = [as_text(value) for value in values]
+    number = {as_level(level): k for k, level in enumerate(levels)}
+    texts = [as_level(value) for value in values]
     # One more, for cells without a value.
     level_of = np.array([*(number.get(text, -1) for text in texts), -1], dtype=np.intp)
     others: dict[str, Ints] = {}
