@@ -349,7 +349,7 @@ def test_lacking_features_are_listed(frame):
     assert (places["missing"] == 2).all()
     with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model as numbers"):
         made.transform(frame.drop(columns=list("abcd")))
-    with pytest.raises(ValueError, match=r"lacks 1 of the 1 features of the model as numbers: b"):
+    with pytest.raises(ValueError, match=r"'b' of .* must hold numbers, .* 'high' in data row 1"):
         made.transform(frame.assign(b="high"))
 
 
@@ -644,3 +644,71 @@ def test_gaps_that_a_tree_fills_do_not_disturb_advice(pca, mixed):
     assert said.startswith("'wbc' carries 100 %")
     ready = Preparation(categorical=["sex"], impute="model", pca=pca, standardize=True)
     assert warned(frame, ready) == []
+
+
+# Names of samples, and columns that a table lacks
+
+
+def test_names_of_samples_may_be_repeated_where_categories_are_encoded(clinic):
+    twice = pd.concat([clinic, clinic[:5]])
+    preparation = Preparation(categorical=["site"], impute="median")
+    made = fit_pipeline(twice, DDRTree(2, random_state=0), preparation)
+    plain = fit_pipeline(twice.reset_index(drop=True), DDRTree(2, random_state=0), preparation)
+    np.testing.assert_array_equal(made.embedding, plain.embedding)
+
+
+def test_a_lazy_table_may_lack_columns(frame, tmp_path, lazy_chunks):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation(standardize=True))
+    few = frame.drop(columns="c")
+    few.to_parquet(tmp_path / "few.parquet", row_group_size=8)
+    lazy = read_table(tmp_path / "few.parquet", lazy=True)
+    said = "no values of 1 of the 5 features: 'c'; its samples are placed by the others"
+    with pytest.warns(UserWarning, match=said):
+        placed = made.place(lazy)
+    with pytest.warns(UserWarning, match=said):
+        expected = made.place(few)
+    pd.testing.assert_frame_equal(placed, expected, rtol=1e-9)
+    none = frame[["site"]].assign(other=1.0)
+    none.to_parquet(tmp_path / "none.parquet", row_group_size=8)
+    with pytest.raises(ValueError, match="lacks 5 of the 5 features"):
+        made.place(read_table(tmp_path / "none.parquet", lazy=True))
+
+
+@pytest.mark.filterwarnings("ignore:'b' .* has numbers with a unit")
+@pytest.mark.parametrize("lazy", [False, True])
+def test_words_in_the_place_of_numbers_are_no_gaps(lazy, frame, tmp_path, lazy_chunks):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation())
+    words = frame.astype({"b": object, "d": object})
+    words["b"], words["d"] = "13 g/dl", None
+    words["c"] = ["low"] * 30 + ["high"] * 30
+    words.to_parquet(tmp_path / "words.parquet", row_group_size=8)
+    table = read_table(tmp_path / "words.parquet", lazy=True) if lazy else words
+    said = "'b' of .* must hold numbers, as in the fit, but has '13 g/dl' in data row 1, 'c' of"
+    with pytest.raises(ValueError, match=said):
+        made.place(table)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        None,
+        {"id": "@/etc/hosts"},
+        {"id": ["a"]},
+        {"include": "@genes.txt"},
+        {"exclude": ["a", "@genes.txt"]},
+        {"features": [3]},
+        {"sheet": 3},
+        {"date_order": ["dmy"]},
+    ],
+    ids=str,
+)
+def test_a_model_sends_nobody_to_other_files(reading, frame, tmp_path):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), Preparation())
+    made.save(tmp_path / "model.branchwise")
+    state = read_state(tmp_path / "model.branchwise")
+    for fine in ({}, {"id": "@@home", "sheet": None, "exclude": ["@@a"], "features": None}):
+        write_state(tmp_path / "fine.branchwise", state | {"reading": fine})
+        branchwise.load(tmp_path / "fine.branchwise")
+    write_state(tmp_path / "bad.branchwise", state | {"reading": reading})
+    with pytest.raises(ModelFileError):
+        branchwise.load(tmp_path / "bad.branchwise")

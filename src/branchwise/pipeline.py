@@ -38,15 +38,18 @@ from .data.table import (
     InputError,
     Table,
     as_table,
+    check_numbers_there,
     column,
     columns,
+    count_missing,
+    in_order,
     known_columns,
     missing_by_column,
     missing_message,
     named_columns,
     rows_of_table,
 )
-from .placing.held_out import reference_of
+from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, unknown
 from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
@@ -138,6 +141,9 @@ def fit_pipeline(
     start = start_of(table, root or {})
     rows, about = named_columns(table, features), covariates(table, adjusted)
     X = preparation.fit_transform(rows, covariates=about)
+    if "encode" in preparation.steps_ and table.chosen.get("date_order"):
+        step = preparation.steps_["encode"].with_order(table.chosen["date_order"])
+        preparation.steps_["encode"] = step
     if getattr(estimator, "kernel", None) != "precomputed":
         for message in advice(table, features, preparation, adjusted, X):
             warnings.warn(message, stacklevel=2)
@@ -460,7 +466,8 @@ class Pipeline:
             By sample: ``branch``, ``position`` on it from 0 to 1, ``pseudotime``, ``distance`` from
             the graph, the conformal ``p`` and the ``misfit`` that it comes from,
             ``pseudotime_lower`` and ``pseudotime_upper`` (95 % of what is likely),
-            ``branch_probability`` of the named branch, ``out_of_range`` and ``drivers`` (columns,
+            ``branch_probability`` of the named branch and the ``likeliest_branch``, which may be
+            another, ``out_of_range`` and ``drivers`` (columns,
             in words), ``missing`` (how many features); then embedding and linear coordinates,
             ``projection0`` and so on. docs/placing.md says what they mean. Without a root given,
             neither branches nor times.
@@ -544,8 +551,8 @@ class Pipeline:
         """What `place` says, of the rows of the training table that were not dropped.
 
         They are where the fit has them, and their ``p`` and ``misfit`` are those of trees that were
-        learned without them. Of more than 4,000 rows so many were held out; the others have theirs
-        from the tree itself.
+        learned without them, NaN where that failed. Of more than 4,000 rows so many were held out;
+        the others have theirs from the tree itself.
 
         Parameters
         ----------
@@ -576,6 +583,8 @@ class Pipeline:
             assessed = self.placer.assess(X, covariates(table, adjusted))
         if self.reference is not None and len(assessed.p) == len(points):
             rows = self.reference.rows
+            if len(points) <= MOST_SCORED:  # of all rows that could be learned without
+                assessed.misfit[:], assessed.p[:] = np.nan, np.nan
             assessed.misfit[rows], assessed.p[rows] = self.reference.misfit, self.reference.own_p
         return self._table(Placed(self.embedding, points, assessed), table.samples)
 
@@ -586,22 +595,27 @@ class Pipeline:
             yield from self._chunks(table)
             return
         X, absent = self._known(table)
-        if absent:
-            warnings.warn(absent_message(table.source, absent, len(self.features)), stacklevel=4)
+        without = absent if X.shape[0] == 1 else self._without_values(X)
+        if without:
+            warnings.warn(absent_message(table.source, without, len(self.features)), stacklevel=4)
         about = covariates(table, adjusted_columns(table, self.preparation))
         yield self.placer.place(X, about, absent), table.samples
+
+    def _without_values(self, X: Matrix) -> list[str]:
+        """The features of which rows, encoded where that is done, have no value at all."""
+        made = self.placer.columns
+        empty = {made.names[j] for j in np.flatnonzero(count_missing(X) == max(X.shape[0], 1))}
+        return [name for name in self.features if name in empty]
 
     def _known(self, table: Table) -> tuple[Matrix, list[str]]:
         """The features as numbers, NaN where they are not known, and those that a table lacks."""
         if "encode" not in self.preparation.steps_:
             return known_columns(table, self.features)
         found = {name: column(table, name) for name in names_of(table) if name in self._wanted}
-        absent = [n for n in self.features if n not in found or not found[n].notna().any()]
+        absent = [name for name in self.features if name not in found]
         if len(absent) == len(self.features):
             columns(table, self.features)  # complains
-        text = [name for name in self.numbers if name in table.annotations and name not in absent]
-        if text:
-            columns(table, text)
+        check_numbers_there(table, [name for name in self.numbers if name in table.annotations])
         pandas = import_pandas()
         frame = pandas.DataFrame(
             {name: found.get(name, np.nan) for name in self.features},
@@ -622,9 +636,16 @@ class Pipeline:
                 "is read chunk by chunk; read it into memory (on the command line, without "
                 "--scheduler)."
             )
-        X = as_chunks(columns(table, self.features))
+        has, about = set(table.features), table.annotations
+        check_numbers_there(table, [n for n in self.features if n not in has and n in about])
+        present = [name for name in self.features if name in has]
+        absent = [n for n in self.features if n not in has and n not in about]
+        if absent:
+            columns(table, present or self.features)  # complains if nothing is there
+            warnings.warn(absent_message(table.source, absent, len(self.features)), stacklevel=5)
+        X = as_chunks(columns(table, present))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
-        given = dask.delayed((table.source, self.placer), traverse=False)
+        given = dask.delayed((table.source, self.placer, present, absent), traverse=False)
         place = dask.delayed(placed_rows, pure=False)
         step = 2 * n_threads()
         for at in range(0, len(blocks), step):
@@ -707,10 +728,13 @@ def frame_of(model: Any, embedding: Any, projection: Any, samples: Sequence[str]
 
 def placed_rows(rows: Any, annotations: Any, index: int, start: int, given: Any) -> Placed:
     """The rows of one chunk at their places, on a worker."""
-    source, placer = given
-    table = Table(as_rows(rows), placer.columns.names, list(annotations.index), annotations, source)
+    source, placer, present, absent = given
+    samples, names = list(annotations.index), placer.columns.names
+    table = Table(as_rows(rows), present, samples, annotations, source)
     check_chunk(table, index, start, placer.preparation)
-    return placer.place(table.X, covariates(table, adjusted_columns(table, placer.preparation)))
+    X = table.X if len(present) == len(names) else in_order(table.X, present, names)
+    about = covariates(table, adjusted_columns(table, placer.preparation))
+    return placer.place(X, about, absent)
 
 
 def check_chunk(table: Table, index: int, start: int, preparation: Preparation) -> None:

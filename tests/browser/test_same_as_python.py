@@ -169,8 +169,8 @@ def compare_places(placed, wanted):
     assert len(drawn) == sum(name.startswith("projection") for name in wanted)
     assert [name for name in wanted if name in placed] == placed.columns.tolist()
     for name in placed:
-        if name in {"branch", "out_of_range", "drivers"}:
-            assert placed[name].fillna("").tolist() == wanted[name].tolist(), name
+        if name in {"branch", "likeliest_branch", "out_of_range", "drivers"}:
+            assert placed[name].fillna("").tolist() == wanted[name].fillna("").tolist(), name
         else:
             np.testing.assert_allclose(
                 placed[name], wanted[name], rtol=1e-6, atol=1e-6, err_msg=name
@@ -313,7 +313,7 @@ def test_a_pasted_row_is_encoded_as_python_encodes_it(open_page, tmp_path, case)
         opened.page.get_by_role("button", name="Places as CSV").click()
     placed = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()), index_col=0)
     wanted = made.place(new).drop(columns=made.transform(new).columns)
-    words = ["branch", "out_of_range", "drivers"]
+    words = ["branch", "likeliest_branch", "out_of_range", "drivers"]
     for name in wanted.drop(columns=words):
         np.testing.assert_allclose(placed[name], wanted[name], rtol=1e-6, atol=1e-6, err_msg=name)
     for name in words:

@@ -145,9 +145,9 @@ def test_numbers_have_digits_that_a_person_can_read(fitted, new_cohort, tmp_path
 def test_fit_and_transform_write_the_same_columns(fitted, table, branchwise):
     _, text, _ = branchwise("transform", fitted, table)
     placed = text.splitlines()[0].split(",")
-    assert placed[:13] == [
+    assert placed[:14] == [
         *("id", "branch", "position", "pseudotime", "distance", "p", "misfit"),
-        *("pseudotime_lower", "pseudotime_upper", "branch_probability"),
+        *("pseudotime_lower", "pseudotime_upper", "branch_probability", "likeliest_branch"),
         *("out_of_range", "drivers", "missing"),
     ]
     assert (fitted / "samples.csv").read_text("utf-8").splitlines()[0].split(",") == placed
@@ -251,3 +251,60 @@ def test_a_cohort_without_the_column_of_names_is_placed_and_told(
     code, _, err = branchwise("transform", fitted, tmp_path / "new.csv", "--id", "case")
     assert code == 1
     assert "has no column 'case'" in err
+
+
+def test_a_column_of_units_in_a_new_table_is_told_and_not_taken_for_gaps(
+    fitted, simulated, tmp_path, branchwise
+):
+    new = simulated.iloc[:5].copy()
+    new["lab2"] = [f"{value:.2f} mg/l" for value in new["lab2"]]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = branchwise("transform", fitted, tmp_path / "new.csv")
+    assert (code, out) == (1, "")
+    said = "'lab2' of " + str(tmp_path / "new.csv") + " must hold numbers, as in the fit, but has '"
+    assert said in err
+    assert "mg/l' in data row 1; write numbers, or leave such cells empty." in err
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [("<5", "seems to hold numbers"), ("1e999", "seems to hold numbers")],
+)
+def test_what_a_model_needs_cannot_be_excluded(cell, says, fitted, simulated, tmp_path, branchwise):
+    new = simulated.iloc[:5].astype({"lab2": object})
+    new.loc[1, "lab2"] = cell
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = branchwise("transform", fitted, tmp_path / "new.csv")
+    assert code == 1
+    assert says in err
+    assert "--exclude" not in err
+    new["lab3"] = new["lab2"]
+    new.to_csv(tmp_path / "new.csv", index=False)
+    _, _, err = branchwise("transform", fitted, tmp_path / "new.csv")
+    assert "in 2 columns ('lab2', 'lab3')" in err
+    assert "--exclude" not in err
+
+
+def test_codes_among_the_features_of_a_model_are_numbers(fitted, simulated, tmp_path, branchwise):
+    """A column was numbers in the fit: 07 is 7 then."""
+    new = simulated.iloc[:3].copy()
+    new["lab2"] = ["0", "1", "2"]
+    new.to_csv(tmp_path / "plain.csv", index=False)
+    new["lab2"] = ["00", "01", "02"]
+    new.to_csv(tmp_path / "zeros.csv", index=False)
+    plain = branchwise("transform", fitted, tmp_path / "plain.csv")
+    assert branchwise("transform", fitted, tmp_path / "zeros.csv") == plain
+    assert plain[0] == 0
+
+
+def test_names_with_semicolons_are_blamed_as_they_are(simulated, tmp_path, branchwise):
+    named = simulated.rename(columns={"lab2": "crp; serum (mg/l)"}).drop(columns="age")
+    named.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--no-support", "--figure", "none", "--no-report"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    named["crp; serum (mg/l)"] *= 50
+    named.to_csv(tmp_path / "new.csv", index=False)
+    _, text, _ = branchwise("transform", out, tmp_path / "new.csv", "--json")
+    assert "crp; serum (mg/l)" in json.loads(text)["blamed"]
+    assert not {"crp", "serum"} & set(json.loads(text)["blamed"])

@@ -10,7 +10,8 @@ from branchwise import DDRTree, Preparation, learn_trajectory
 from branchwise.datasets import make_tree
 from branchwise.persistence.format import ModelFileError, read_state, write_state
 from branchwise.pipeline import fit_pipeline
-from branchwise.placing.held_out import reference_of
+from branchwise.placing import held_out
+from branchwise.placing.held_out import Scores, excess_of, numbers_in, reference_of
 from branchwise.placing.reference import Reference
 from branchwise.trajectory import Trajectory
 
@@ -143,13 +144,19 @@ def test_files_keep_it(made, table, tmp_path):
     [
         ({"noise": np.ones(3)}, "has noise of shape"),
         ({"noise": np.zeros(8)}, "has noise with values that are not from"),
-        ({"spread": np.triu(np.ones((8, 8)))}, "has a spread in reference that is not symmetric"),
+        ({"spread": np.triu(np.ones((8, 8)))}, "has a spread in reference that is not the cov"),
+        (
+            {"spread": -np.eye(8)},
+            "has a spread in reference that is not the cov",
+        ),
         ({"low": np.full(8, 1e6)}, "has ranges in reference that end before they begin"),
         ({"rows": np.arange(200)[::-1].copy()}, "has rows in reference that are not rows, in or"),
         ({"rows": np.arange(200.0)}, "has rows in reference that are no array of integers"),
         ({"rows": np.arange(3)}, "has 200 n_known in reference for others that were held out"),
         ({"n_known": np.zeros(200, int)}, "has numbers of known columns in reference that are not"),
         ({"usual": -1.0}, "has usual=-1.0 in reference but it must be above 0"),
+        ({"room": -0.1}, "has room=-0.1 in reference but it must be a number from 0"),
+        ({"room": np.inf}, "has room=inf in reference but it must be a number from 0"),
         ({"more": 1}, "has an unknown 'more' in reference"),
     ],
 )
@@ -183,7 +190,7 @@ def test_kernels_and_given_graphs_have_none(table):
 
 def test_without_rows_held_out_there_is_no_p():
     one, none = np.ones(1), np.array([], dtype=np.intp)
-    made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf)
+    made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf, 0.1)
     assert np.isnan(made.p_values(np.array([1.0]), np.array([1]))).all()
 
 
@@ -193,8 +200,97 @@ def test_gaps_do_not_change_the_scale_of_scores():
     held_out = np.sqrt(rng.chisquare(20, size=2000) / 20)
     known = np.full(2000, 20)
     one = np.ones(1)
-    made = Reference(np.eye(1), one, 0 * one, one, np.arange(2000), held_out, known, 3.0)
+    made = Reference(np.eye(1), one, 0 * one, one, np.arange(2000), held_out, known, 3.0, 0.1)
     for n_known in (5, 10, 40):
         new = np.sqrt(rng.chisquare(n_known, size=4000) / n_known)
         share = (made.p_values(new, np.full(4000, n_known)) <= 0.05).mean()
         assert 0.03 < share < 0.07
+
+
+def test_rows_that_were_learned_from_lie_nearer_and_that_is_taken_into_account():
+    """Of normal rows in many columns: what is told of new ones is calibrated by rows held out."""
+    X = np.random.default_rng(0).normal(size=(90, 30))
+    path = Trajectory.from_estimator(DDRTree(10, **QUICK).fit(X[:60]))
+    path = path.with_reference(reference_of(path, X[:60]))
+    new = path.place(X[60:])
+    assert (new["drivers"] != "").mean() < 0.2
+    assert 0.7 < new["misfit"].median() < 1.4
+
+
+def test_what_was_not_learned_from_is_never_taken_to_lie_nearer():
+    far, near = np.full(3, 2.0), np.ones((4, 3))
+    assert excess_of(Scores(far, *near)) == 2
+    assert excess_of(Scores(far / 4, *near)) == 1
+    assert excess_of(Scores(*np.empty((5, 0)))) == 1
+    assert excess_of(Scores(far, *(0 * near))) == 1
+
+
+def test_values_beyond_the_range_are_as_rare_as_among_rows_held_out():
+    """Of columns with heavy tails a tenth beyond the range is usual."""
+    X = np.random.default_rng(1).standard_t(2, size=(150, 12))
+    path = Trajectory.from_estimator(DDRTree(2, **QUICK).fit(X[:100]))
+    reference = reference_of(path, X[:100])
+    assert reference.room > 0.1
+    new = path.with_reference(reference).place(X[100:])
+    assert (new["out_of_range"] != "").mean() < 0.25
+
+
+def test_a_level_that_one_row_has_is_a_gap_when_that_row_is_held_out():
+    X = make_tree(60, 4, noise=0.2, random_state=0).X
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(site=["x"] * 57 + ["y", "y", "z"])
+    made = fit_pipeline(frame, DDRTree(2, **QUICK), Preparation(categorical=["site"]))
+    places = made.training_places(frame)
+    assert places["p"].notna().all()
+    assert (places["misfit"] > 0).all()
+
+
+def test_rows_that_cannot_be_learned_without_have_no_p(table, monkeypatch):
+    tries = []
+
+    def fails_first(fold, rows, learned_again=held_out.learned_again):
+        tries.append(len(rows))
+        if len(tries) == 1:
+            raise ValueError
+        return learned_again(fold, rows)
+
+    monkeypatch.setattr(held_out, "learned_again", fails_first)
+    made = fit_pipeline(table[:60], DDRTree(2, **QUICK), Preparation())
+    places = made.training_places(table[:60])
+    assert tries == [48] * 5
+    assert places["p"].isna().sum() == places["misfit"].isna().sum() == 12
+    assert places["p"].min() == 1 / 48
+
+
+def test_the_likeliest_branch_is_named_beside_the_one_where_the_row_lies(table):
+    model, root = DDRTree(2, **QUICK), {"node": "T1"}
+    made = fit_pipeline(table[:200], model, Preparation(standardize=True), root=root)
+    assert len(made.trajectory.view.branches.names) > 2
+    new = table[200:].mask(np.random.default_rng(0).random((40, 8)) < 0.4)
+    new = new[new.notna().any(axis=1)]
+    places, shares = made.place(new), made.branch_probabilities(new)
+    assert places["likeliest_branch"].tolist() == shares.idxmax(axis=1).tolist()
+    assert (shares.max(axis=1) >= places["branch_probability"]).all()
+    assert (places["likeliest_branch"] != places["branch"]).any()
+
+
+def test_an_empty_column_is_a_gap_and_one_that_is_not_there_is_absent(table):
+    """So that a patient is at one place, whoever else is in the table."""
+    preparation = Preparation(impute="median", standardize=True)
+    made = fit_pipeline(table[:200], preparation=preparation, root={"node": "T1"})
+    new = table[200:203].copy()
+    new.iloc[0, 2] = np.nan
+    alone = made.place(new[:1])
+    pd.testing.assert_frame_equal(alone, made.place(new)[:1])
+    new["lab0"] = np.nan
+    with pytest.warns(UserWarning, match="no values of 1 of the 8 features: 'lab0'"):
+        together = made.place(new)
+    pd.testing.assert_frame_equal(made.place(new[:1]), together[:1])
+    pd.testing.assert_frame_equal(alone, together[:1])
+    with pytest.warns(UserWarning, match="no values of 1 of the 8 features: 'lab0'"):
+        absent = made.place(new.drop(columns="lab0"))
+    assert (absent["projection0"] != together["projection0"]).all()
+
+
+def test_columns_of_text_have_no_numbers():
+    frame = pd.DataFrame({"sex": ["f", "m"], "hb": pd.array([13, None], dtype="Int64")})
+    np.testing.assert_array_equal(numbers_in(frame), [[np.nan, 13], [np.nan, np.nan]])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise.placing.places import Places
-from branchwise.placing.trust import beyond, expected_of, residuals_of, trust_of
+from branchwise.placing.trust import beyond, expected_of, farthest, residuals_of, trust_of
 from branchwise.placing.words import range_words, to_name
 from branchwise.solvers.conditional import TreeModel
 
@@ -92,15 +92,23 @@ def test_a_wrong_unit_is_named_first_and_what_it_should_be(seed):
         np.testing.assert_allclose(expected, expected_of(tree, gap[np.newaxis])[:, column])
 
 
-def test_a_value_is_out_of_range_beyond_a_tenth_of_it():
+def test_a_value_is_out_of_range_beyond_so_large_a_part_of_it():
     low, high = np.array([0.0, 5.0, -np.inf]), np.array([10.0, 5.0, np.inf])
     rows = np.array([[11.0, 5.0, 1e9], [11.1, 5.1, np.nan], [-1.1, np.nan, 0.0]])
-    is_beyond = beyond(rows, low, high)
+    is_beyond = beyond(rows, low, high, 0.1)
     assert is_beyond.tolist() == [[False] * 3, [True, True, False], [True, False, False]]
-    words = range_words(rows, low, high, ["a", "b", "c"]).tolist()
+    wider = beyond(rows, low, high, 0.2)
+    assert wider.tolist() == [[False] * 3, [False, True, False], [False] * 3]
+    words = range_words(rows, low, high, 0.1, ["a", "b", "c"]).tolist()
     assert words == ["", "b 5.1 (5 to 5); a 11.1 (0 to 10)", "a -1.1 (0 to 10)"]
 
 
 def test_at_most_three_columns_are_named():
-    words = range_words(np.full((1, 5), 9.0), np.zeros(5), np.arange(1.0, 6.0), list("abcde"))
+    words = range_words(np.full((1, 5), 9.0), np.zeros(5), np.arange(1.0, 6.0), 0.1, list("abcde"))
     assert words[0] == "a 9 (0 to 1); b 9 (0 to 2); c 9 (0 to 3); and 2 more"
+
+
+def test_how_far_the_farthest_value_is_goes_by_the_range_of_its_column():
+    low, high = np.array([0.0, 5.0, -np.inf, 0.0]), np.array([10.0, 5.0, np.inf, 1.0])
+    rows = np.array([[12.0, 9.0, 1e9, -0.3], [5.0, np.nan, 0.0, np.nan], [np.nan] * 4])
+    np.testing.assert_allclose(farthest(rows, low, high), [0.3, 0, 0])

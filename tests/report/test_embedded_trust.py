@@ -26,7 +26,8 @@ def flowers():
 
 def test_the_page_is_tested_with_what_python_says():
     for kept, found in zip(json.loads(PATH.read_text("utf-8")), cases(), strict=True):
-        assert kept["rows"] == found["rows"]
+        rows = (np.array(of["rows"], dtype=float) for of in (kept, found))
+        np.testing.assert_allclose(*rows, rtol=1e-12)  # exp differs in the last bit by processor
         np.testing.assert_allclose(kept["branches"], found["branches"], atol=1e-6)
         assert kept["said"].keys() == found["said"].keys()
         for name, values in found["said"].items():

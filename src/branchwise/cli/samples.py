@@ -1,7 +1,7 @@
 """The one table of samples, which `fit` and `transform` write alike."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -116,13 +116,14 @@ class Doubts:
     >>> import pandas as pd
     >>> from branchwise.cli.samples import Doubts
     >>> row = {"p": [0.01], "out_of_range": ["hb 135 (8 to 17)"], "drivers": [""], "distance": 1.0}
-    >>> doubts = Doubts()
+    >>> doubts = Doubts(["hb"])
     >>> doubts.add(pd.DataFrame(row))
     >>> print(doubts.sentences()[2])
     Columns most often to blame (look at their units): 'hb' (1).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, features: Collection[str]) -> None:
+        self.features = set(features)
         self.n_rows = self.n_far = self.n_beyond = self.n_unknown = 0
         self.blamed: Counter[str] = Counter()
 
@@ -136,7 +137,8 @@ class Doubts:
         is_doubtful = is_far | (places["out_of_range"] != "").to_numpy()
         doubtful = places[is_doubtful]
         for words in zip(doubtful["out_of_range"], doubtful["drivers"], strict=True):
-            self.blamed.update(list(dict.fromkeys(n for text in words for n in named(text))))
+            names = [name for text in words for name in named(text, self.features)]
+            self.blamed.update(list(dict.fromkeys(names)))
 
     def sentences(self) -> list[str]:
         """What to tell, if there is anything: more rows that are far than chance makes, say."""
@@ -175,19 +177,25 @@ class Doubts:
         }
 
 
-def named(text: str) -> Sequence[str]:
+def named(text: str, known: Collection[str]) -> list[str]:
     """The columns that words like those of `branchwise.placing.words` name.
 
     Examples
     --------
     >>> from branchwise.cli.samples import named
-    >>> named("sepal (cm) 36 (2 to 4.4); hb 135 (expected 13); and 2 more")
-    ['sepal (cm)', 'hb']
+    >>> words = "sepal (cm) 36 (2 to 4.4); a; b 135 (expected 13); sex; and 2 more"
+    >>> named(words, ["sepal (cm)", "a; b", "sex"])
+    ['sepal (cm)', 'a; b', 'sex']
     """
-    told = [word for word in text.split("; ") if word and not word.startswith("and ")]
-    return [
-        word.rpartition(" (")[0].rpartition(" ")[0] if word.endswith(")") else word for word in told
-    ]
+    found, begun = list[str](), ""
+    for part in text.split("; "):
+        word = begun + part
+        # A name alone, or with its value and a remark.
+        before = word.rpartition(" (")[0].rpartition(" ")[0] if word.endswith(")") else word
+        name = next((name for name in (word, before) if name in known), None)
+        begun = "" if name is not None else f"{word}; "
+        found += [] if name is None else [name]
+    return found
 
 
 def our_columns(made: Pipeline, names: dict[str, str]) -> dict[str, list[str]]:

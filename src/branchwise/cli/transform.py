@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..data.errors import UnknownNameError
+from ..data.errors import InputError, UnknownNameError
 from ..data.selection import literal
 from ..data.table import MissingFeaturesError, Table
 from ..io import read_table
@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
         check_address(options.scheduler)
     model = load_pipeline(options.model)
     check_path(options.new)  # before a cluster is started
-    doubts = Doubts()
+    doubts = Doubts([*model.features, *model.placer.columns.names])
     with scheduler(options.scheduler, console) as work:
         with showing_passes(work)("read"):
             table = read_new(options, model, console, lazy=work is not None)
@@ -105,6 +105,7 @@ def read_new(
     usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA_ENDINGS) else {}
     numbers, adjust = set(model.numbers), model.preparation.steps_.get("adjust")
     reading: dict[str, Any] = {
+        "id": options.id or model.reading.get("id"),
         "use_rep": options.use_rep or usual.get("use_rep"),
         "layer": options.layer or usual.get("layer"),
         **dialect(options, model),
@@ -113,22 +114,39 @@ def read_new(
         "annotate": [literal(name) for name in model.features if name not in numbers],
         "lazy": lazy,
     }
-    id = options.id or model.reading.get("id")
-    try:
-        return read_what_is_there(options.new, id=id, **reading)
-    except UnknownNameError as error:
-        if options.id is not None or error.names != [id]:
-            raise
-        console.note(f"{options.new} has no column {id!r} as in the fit; --id names another one.")
-        return read_what_is_there(options.new, **reading)
+    while True:
+        try:
+            return read_table(options.new, **reading)
+        except (MissingFeaturesError, UnknownNameError) as error:
+            less = without(reading, error, keeps_id=options.id is not None)
+            if less == reading:
+                raise
+            if less["id"] != reading["id"]:
+                console.note(
+                    f"{options.new} has no column {reading['id']!r} as in the fit; --id names "
+                    "another one."
+                )
+            reading = less
 
 
-def read_what_is_there(path: str, *, features: list[str], **reading: Any) -> Table:
-    """The table with those of the features that it has."""
-    try:
-        return read_table(path, features=features, **reading)
-    except MissingFeaturesError as error:
-        present = [name for name in features if name not in set(error.names)]
-        if not present or reading["lazy"]:
-            raise
-        return read_table(path, features=present, **reading)
+def without(reading: dict[str, Any], error: InputError, *, keeps_id: bool) -> dict[str, Any]:
+    """How to read a table without the columns that it lacks and that a model can do without.
+
+    Examples
+    --------
+    >>> from branchwise.cli.transform import without
+    >>> from branchwise.data.errors import Unknown, UnknownNameError
+    >>> lacks = UnknownNameError([Unknown("sex", "annotate")], ["hb"], "new.csv")
+    >>> reading = {"id": None, "features": ["hb"], "annotate": ["sex", "site"]}
+    >>> without(reading, lacks, keeps_id=False)
+    {'id': None, 'features': ['hb'], 'annotate': ['site']}
+    """
+    if isinstance(error, MissingFeaturesError):
+        left = [name for name in reading["features"] if name not in set(error.names)]
+        return reading | ({"features": left} if left or reading["annotate"] else {})
+    if not isinstance(error, UnknownNameError):
+        return reading
+    lacking = {(each.option, literal(each.name)) for each in error.unknown}
+    left = [name for name in reading["annotate"] if ("annotate", name) not in lacking]
+    is_named = keeps_id or reading["id"] is None or ("id", reading["id"]) not in lacking
+    return reading | {"annotate": left, "id": reading["id"] if is_named else None}

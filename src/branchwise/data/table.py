@@ -10,7 +10,7 @@ from scipy import sparse
 from .._compat import import_extra, import_pandas, pandas_of
 from .._messages import listed
 from .._typing import Bools, Matrix
-from .categories import are_numbers, is_blank
+from .categories import are_numbers, as_text, is_blank
 from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
@@ -543,7 +543,8 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
 def known_columns(table: Table, names: Sequence[str]) -> tuple[Matrix, list[str]]:
     """The columns of these names that the table has, NaN in the others, and which these are.
 
-    A column without a value is one that the table does not have, whatever it was read as.
+    A column that is there without a value is not among these: what becomes of a row must not
+    depend on the others.
 
     Examples
     --------
@@ -551,19 +552,41 @@ def known_columns(table: Table, names: Sequence[str]) -> tuple[Matrix, list[str]
     >>> from branchwise.data.table import as_table, known_columns
     >>> table = as_table(pd.DataFrame({"b": [1.0], "a": [2.0], "d": [float("nan")]}))
     >>> known_columns(table, ["a", "c", "d"])
-    (array([[ 2., nan, nan]]), ['c', 'd'])
+    (array([[ 2., nan, nan]]), ['c'])
     """
-    at = {name: k for k, name in enumerate(table.features)}
-    others = [name for name in names if name not in at]
-    about = table.annotations
-    text = [name for name in others if name in about.columns and about[name].notna().any()]
-    if text or len(others) == len(names):
-        columns(table, text or names)  # complains
-    X = columns(table, [name for name in names if name in at])
-    if others:
-        X = in_order(X, [name for name in names if name in at], names)
-    empty = count_missing(X) == max(X.shape[0], 1)
-    return X, [name for name, is_empty in zip(names, empty, strict=True) if is_empty]
+    has, about = set(table.features), table.annotations
+    check_numbers_there(table, [name for name in names if name not in has and name in about])
+    present = [name for name in names if name in has]
+    absent = [name for name in names if name not in has and name not in about]
+    if len(absent) == len(names):
+        columns(table, names)  # complains
+    X = columns(table, present)
+    return X if len(present) == len(names) else in_order(X, present, names), absent
+
+
+def check_numbers_there(table: Table, names: Sequence[str]) -> None:
+    """Annotations that a model needs as numbers have no value at all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table, check_numbers_there
+    >>> check_numbers_there(as_table(pd.DataFrame({"hb": ["13 g/dl"], "age": [61.0]})), ["hb"])
+    Traceback (most recent call last):
+    ...
+    ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has '13 g/dl' in data
+    row 1; write numbers, or leave such cells empty.
+    """
+    told = []
+    for name in names:
+        known = np.flatnonzero(~is_blank(table.annotations[name]))
+        if len(known):
+            cell = as_text(table.annotations[name].iloc[known[0]])
+            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1}")
+    if told:
+        first = told[0].format("must hold numbers, as in the fit, but has")
+        rest = [text.format("has") for text in told[1:]]
+        raise ValueError(f"{listed([first, *rest], 5)}; write numbers, or leave such cells empty.")
 
 
 def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:
@@ -593,7 +616,9 @@ def named_columns(table: Table, names: Sequence[str]) -> Any:
     others = [name for name in names if name not in known and name in table.annotations]
     if others and not is_dask(table.X) and not sparse.issparse(table.X):
         numbers = named_columns(table, [name for name in names if name not in set(others)])
-        return numbers.join(table.annotations[others])[list(names)]
+        # By position: names of samples may be repeated.
+        about = table.annotations[others].set_axis(numbers.index, axis=0)
+        return import_pandas().concat([numbers, about], axis=1)[list(names)]
     X = columns(table, names)
     if sparse.issparse(X) or is_dask(X):
         return X

@@ -185,3 +185,19 @@ def _tuple(items: Collection[str]) -> str:
 
 def _short(value: Any) -> str:
     return repr(value)[:80]
+
+
+def is_covariance(matrix: Any) -> bool:
+    """Whether a square matrix of numbers may be the covariance of something, but for rounding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.persistence.fields import is_covariance
+    >>> is_covariance(np.eye(2)), is_covariance(-np.eye(2)), is_covariance(np.zeros((2, 2)))
+    (True, False, True)
+    """
+    size = float(np.abs(matrix).max())
+    if np.abs(matrix - matrix.T).max() > 1e-9 * size:
+        return False
+    return bool(np.linalg.eigvalsh(matrix / (size or 1.0)).min() >= -1e-9)

@@ -12,6 +12,7 @@ from ..data.selection import literal
 from ..preprocessing.covariates import Residuals
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan
 from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales, TreeMeans
+from .fields import is_covariance
 
 if TYPE_CHECKING:
     from ..preprocessing.core import Preparation
@@ -228,9 +229,7 @@ def _check_tree_means(step: TreeMeans, n_features: int) -> None:
     _numbers(step.noise, (n_features,), "impute.noise")
     is_share = bool((step.weights >= 0).all()) and abs(float(step.weights.sum()) - 1) <= 1e-6
     _need(is_share, "has impute.weights that are not shares of one")
-    size = float(np.abs(step.spread).max())
-    fits = np.abs(step.spread - step.spread.T).max() <= 1e-9 * size
-    fits = fits and np.linalg.eigvalsh(step.spread / (size or 1.0)).min() >= -1e-9
+    fits = is_covariance(step.spread)
     _need(fits, "has an impute.spread that is not the covariance of anything")
     _need((step.noise > 0).all(), "has an impute.noise that is not above 0")
 

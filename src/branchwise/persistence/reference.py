@@ -6,7 +6,7 @@ import numpy as np
 
 from .._typing import Floats
 from ..placing.reference import Reference
-from .fields import Fields
+from .fields import Fields, is_covariance
 from .format import Unsound
 
 NAMES = ("spread", "noise", "low", "high", "misfit")
@@ -21,7 +21,7 @@ def reference_state(reference: Reference | None) -> dict[str, Any] | None:
     >>> from branchwise.persistence.reference import reference_from_state, reference_state
     >>> from branchwise.placing.reference import Reference
     >>> one, none = np.ones(1), np.array([], dtype=np.intp)
-    >>> made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf)
+    >>> made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf, 0.1)
     >>> reference_from_state(reference_state(made), (1, 1, 1, 5)).noise
     array([1.])
     """
@@ -29,7 +29,7 @@ def reference_state(reference: Reference | None) -> dict[str, Any] | None:
         return None
     state: dict[str, Any] = {name: getattr(reference, name) for name in NAMES}
     state |= {name: getattr(reference, name).astype(np.int64) for name in ("rows", "n_known")}
-    return state | {"usual": float(reference.usual)}
+    return state | {"usual": float(reference.usual), "room": float(reference.room)}
 
 
 def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Reference | None:
@@ -47,15 +47,15 @@ def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Refere
     given = dict(zip(("n_axes", "n_prepared", "n_features", "n_samples"), sizes, strict=True))
     fields.sizes |= given
     spread = fields.floats("spread", "n_axes", "n_axes")
-    if np.abs(spread - spread.T).max() > 1e-9 * np.abs(spread).max():
-        raise Unsound("has a spread in reference that is not symmetric")
+    if not is_covariance(spread):
+        raise Unsound("has a spread in reference that is not the covariance of anything")
     noise = fields.floats("noise", "n_prepared", low=float(np.finfo(np.float64).tiny))
     low, high = fields.doubles("low", "n_features"), fields.doubles("high", "n_features")
     if not (low <= high).all():
         raise Unsound("has ranges in reference that end before they begin")
     rows, n_known = (_whole(fields, name) for name in ("rows", "n_known"))
     misfit = fields.floats("misfit", "n_scored", low=0.0)
-    usual = fields.number("usual")
+    usual, room = fields.number("usual"), fields.number("room")
     fields.finish()
     if len(rows) and not (rows[0] >= 0 and (np.diff(rows) > 0).all() and rows[-1] < sizes[3]):
         raise Unsound(f"has rows in reference that are not rows, in order, of {sizes[3]}")
@@ -65,9 +65,10 @@ def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Refere
         )
     if not usual > 0:
         raise Unsound(f"has usual={usual!r} in reference but it must be above 0")
-    return Reference(
-        spread, noise, low, high, rows.astype(np.intp), misfit, n_known.astype(np.intp), usual
-    )
+    if not 0 <= room < np.inf:
+        raise Unsound(f"has room={room!r} in reference but it must be a number from 0")
+    rows, n_known = rows.astype(np.intp), n_known.astype(np.intp)
+    return Reference(spread, noise, low, high, rows, misfit, n_known, usual, room)
 
 
 def _whole(fields: Fields, name: str) -> Floats:

@@ -25,7 +25,7 @@ from ..trajectory.view import View
 from .placer import take
 from .places import places_of
 from .reference import Reference, axes_of
-from .trust import trust_of
+from .trust import farthest, trust_of
 
 N_FOLDS = 5
 # Of more rows so many are held out, chosen by a fixed seed; of wide tables fewer are looked at
@@ -34,8 +34,9 @@ MOST_SCORED, MOST_FITTED, MOST_NUMBERS = 4000, 1000, 2**22
 SEED = 0
 # What is learned of scatter and noise is not needed to more digits, nor from more places.
 TOL, N_STRETCHES = 1e-3, 60
-# The part of the rows held out whose largest residual is not told, and the least that is.
-USUAL, LEAST_TOLD = 0.95, 3.0
+# The part of the rows held out of which nothing is told, and the least that is: a residual, and how
+# far a value lies beyond the range of its column, as a part of it.
+USUAL, LEAST_TOLD, LEAST_ROOM = 0.95, 3.0, 0.1
 
 
 class Fold(NamedTuple):
@@ -55,6 +56,7 @@ class Scores(NamedTuple):
     misfit: Floats
     n_known: Floats
     largest: Floats
+    away: Floats  # how far beyond the ranges of the others, as `farthest` has it
     within: Floats  # the median misfit of the rows that were learned from
 
 
@@ -94,8 +96,8 @@ def reference_of(
     >>> from branchwise.trajectory.learning import learn
     >>> data = make_tree(300, 10, noise=0.1, random_state=0)  # simulated
     >>> found = reference_of(learn(data.X), data.X)
-    >>> len(found.rows), float(found.misfit.mean().round(1))
-    (300, 1.0)
+    >>> len(found.rows), bool(0.8 < found.misfit.mean() < 1.2)
+    (300, True)
     """
     model = path.estimator_
     if model is None or model.kernel is not None or is_dask(X) or len(path.names_) != n_rows(X):
@@ -105,16 +107,24 @@ def reference_of(
         tree = around(path.view, model, preparation, X, covariates)
     rows, scores = scores_of(path, X, preparation, covariates, n_jobs, on_fold)
     is_scored = ~np.isnan(scores.misfit)
-    usual = np.quantile(scores.largest[is_scored], USUAL) if is_scored.any() else np.inf
+    rows, scores = rows[is_scored], Scores(*(column[is_scored] for column in scores))
+    has_scores = len(scores.misfit) > 0
+    # Rows that were not learned from lie farther than those that were, by as much as axes and noise
+    # follow the rows at hand. That goes with one over their number: of the excess in squared misfit
+    # that a tree of a part of the rows has, one of all rows has this part.
+    ratio, part = excess_of(scores), len(rows) / n_rows(X) * (1 - 1 / N_FOLDS)
+    wider = 1 + part * (ratio**2 - 1)
+    usual = np.quantile(scores.largest, USUAL) / np.sqrt(wider) if has_scores else np.inf
     return Reference(
-        tree.spread,
-        tree.noise,
+        tree.spread * wider,
+        tree.noise * wider,
         low,
         high,
-        rows[is_scored],
-        scores.misfit[is_scored],
-        scores.n_known[is_scored].astype(np.intp),
+        rows,
+        scores.misfit / ratio,
+        scores.n_known.astype(np.intp),
         max(LEAST_TOLD, float(usual)),
+        max(LEAST_ROOM, float(np.quantile(scores.away, USUAL)) if has_scores else LEAST_ROOM),
     )
 
 
@@ -130,7 +140,7 @@ def scores_of(
     steps = (*path.steps[:1], *filter(is_repeated, path.steps[1:]))
     rows = chosen(n_rows(X), MOST_SCORED)
     if not can_repeat(path, steps):
-        return rows[:0], Scores(*np.empty((4, 0)))
+        return rows[:0], Scores(*np.empty((5, 0)))
     model = without_checkpoint(clone(path.estimator_)).set_params(verbose=0, callback=None)
     if effective_n_jobs(n_jobs) > 1:
         model.set_params(n_jobs=1)
@@ -141,28 +151,28 @@ def scores_of(
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(scored)(fold, np.sort(part)) for part in parts
     )
-    scores = Scores(*np.full((4, len(rows)), np.nan))
+    scores = Scores(*np.full((5, len(rows)), np.nan))
     for part, done in zip(parts, found, strict=True):
         for column, values in zip(scores, done, strict=True):
             column[np.sort(part)] = values
         on_fold()
-    share = len(rows) / n_rows(X) * (1 - 1 / N_FOLDS)
-    return rows, scores._replace(misfit=scores.misfit * from_all(scores, share))
+    return rows, scores
 
 
-def from_all(scores: Scores, part: float) -> float:
-    """What misfits are to be multiplied by to be those of a tree learned from all rows.
+def excess_of(scores: Scores) -> float:
+    """How many times as far rows lie that were not learned from; not less than once.
 
-    Rows that were not learned from lie farther than those that were, by as much as axes and noise
-    follow the rows at hand. That goes with one over their number: a tree of all rows has `part` of
-    the excess in squared misfit that one has which was learned from this part of them.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import Scores, excess_of
+    >>> excess_of(Scores(np.full(3, 1.2), *np.ones((4, 3))))
+    1.2
     """
-    is_scored = ~np.isnan(scores.misfit)
-    if not is_scored.any():
+    if not len(scores.misfit):
         return 1.0
-    ratio = np.median(scores.misfit[is_scored]) / np.median(scores.within[is_scored])
-    excess = max(0.0, float(ratio) ** 2 - 1)
-    return float(np.sqrt((1 + part * excess) / (1 + excess)))
+    within = float(np.median(scores.within))
+    return max(1.0, float(np.median(scores.misfit)) / within) if within > 0 else 1.0
 
 
 def scored(fold: Fold, out: Ints) -> Scores:
@@ -180,14 +190,15 @@ def _scored(fold: Fold, out: Ints) -> Scores:
             view, model, preparation = learned_again(fold, rest)
             tree = around(view, model, preparation, *part_of(fold, rest))
     except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError):
-        return Scores(*np.full((4, len(out)), np.nan))
+        return Scores(*np.full((5, len(out)), np.nan))
     places = places_of(view)
     n_branches = len(view.branches.names)
+    away = farthest(numbers_in(part_of(fold, out)[0]), *ranges(part_of(fold, rest)[0]))
     some = rest[chosen(len(rest), len(out))]
     known = [one_by_one(preparation, *part_of(fold, of), len(tree.mean)) for of in (out, some)]
     found, own = (trust_of(tree, places, n_branches, rows) for rows in known)
     within = np.full(len(out), np.nanmedian(own.misfit))
-    return Scores(found.misfit, found.n_known.astype(np.float64), found.largest, within)
+    return Scores(found.misfit, found.n_known.astype(np.float64), found.largest, away, within)
 
 
 def learned_again(fold: Fold, rows: Ints) -> tuple[View, Any, Preparation | None]:
@@ -244,9 +255,11 @@ def one_by_one(preparation: Preparation | None, X: Any, covariates: Any, n_prepa
 
 
 def prepared(preparation: Preparation | None, X: Any, covariates: Any) -> Floats:
-    """Rows in prepared units before any pca, NaN where a value is not known."""
+    """Rows in prepared units before any pca, NaN where a value, or a level, is not known."""
     if preparation is None:
-        return X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+        return numbers_in(X)
+    if "encode" in preparation.steps_:
+        X = preparation.steps_["encode"].with_known_levels(X)
     return preparation.transform_known(X, covariates=covariates)
 
 
@@ -269,27 +282,27 @@ def chosen(n: int, most: int) -> Ints:
 
 def ranges(X: Any) -> tuple[Floats, Floats]:
     """The least and the largest known value of each column; infinity where it has no numbers."""
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        return ranges_of_table(X)
-    values: Any = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
-    if not np.isnan(values.data if sparse.issparse(values) else values).any():
-        return extremes(values)
-    dense = values.toarray() if sparse.issparse(values) else values
-    return ranges_of_columns([dense[:, j] for j in range(dense.shape[1])])
+    if sparse.issparse(X) and not np.isnan(X.data).any():
+        return extremes(sparse.csc_array(X))
+    if isinstance(X, np.ndarray) and not np.isnan(X).any():
+        return extremes(np.asarray(X, dtype=np.float64))
+    numbers = numbers_in(X)
+    return ranges_of_columns([numbers[:, j] for j in range(numbers.shape[1])])
 
 
-def ranges_of_table(X: Any) -> tuple[Floats, Floats]:
-    """The same of a DataFrame, in which text has no range."""
-    types = import_pandas().api.types
-    columns = [X.iloc[:, j] for j in range(X.shape[1])]
-    return ranges_of_columns(
-        [
-            column.to_numpy(dtype=np.float64, na_value=np.nan)
-            if types.is_numeric_dtype(column.dtype)
-            else np.empty(0)
-            for column in columns
-        ]
-    )
+def numbers_in(X: Any) -> Floats:
+    """Rows as numbers, NaN where they have none, as in columns of text of a DataFrame."""
+    if sparse.issparse(X):
+        return np.asarray(X.toarray(), dtype=np.float64)
+    if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return np.asarray(X, dtype=np.float64)
+    is_numeric = import_pandas().api.types.is_numeric_dtype
+    kinds = [is_numeric(kind) for kind in X.dtypes]
+    if all(kinds):
+        return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
+    found = np.full(X.shape, np.nan)
+    found[:, kinds] = X.loc[:, kinds].to_numpy(dtype=np.float64, na_value=np.nan)
+    return found
 
 
 def ranges_of_columns(columns: Sequence[Floats]) -> tuple[Floats, Floats]:

@@ -14,7 +14,6 @@ from .._compat import some_rows
 from .._typing import Bools, Floats, Ints, Matrix
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
 from ..preprocessing import Preparation
-from ..preprocessing.columns import missing_counts
 from ..preprocessing.steps import fills_late
 from ..solvers.conditional import TreeModel, condition, fill
 from ..trajectory.view import View
@@ -121,7 +120,7 @@ class Placer:
         """
         assessed = self.assess(X, covariates)
         gaps = assessed.missing > 0
-        if not gaps.any() or (self.tree is None and self._fills_gaps(X)):
+        if not gaps.any() or (self.tree is None and self._fills_gaps(absent)):
             return Placed(*self._coordinates(self._prepared(X, covariates)), assessed)
         if self.tree is None:
             raise ValueError(f"{int(gaps.sum())} of {len(gaps)} rows have gaps, but {TOO_OLD}.")
@@ -167,7 +166,7 @@ class Placer:
             found.lower,
             found.upper,
             found.branches,
-            range_words(numbers_of, low, high, [columns.names[j] for j in numbers]),
+            range_words(numbers_of, low, high, reference.room, [columns.names[j] for j in numbers]),
             driver_words(n, far[rows], named, columns.names, values, expected),
             missing,
         )
@@ -197,10 +196,9 @@ class Placer:
         full = np.where(np.isnan(there), full, there)
         return full if self._pca is None else np.asarray(self._pca.apply(full))
 
-    def _fills_gaps(self, X: Matrix) -> bool:
-        """Whether the preparation fills gaps, and no column is all gaps."""
-        is_imputed = self.preparation is not None and "impute" in self.preparation.steps_
-        return is_imputed and bool((missing_counts(X) < X.shape[0]).all())
+    def _fills_gaps(self, absent: Sequence[str]) -> bool:
+        """Whether the preparation fills gaps, and no column is absent."""
+        return not absent and self.preparation is not None and "impute" in self.preparation.steps_
 
     def _coordinates(self, prepared: Matrix) -> tuple[Floats, Floats]:
         return np.asarray(self.model.transform(prepared)), np.asarray(self.model.project(prepared))

@@ -18,9 +18,10 @@ class Reference:
     Attributes
     ----------
     spread : array of shape (d, d)
-        The scatter around the tree along the axes, in prepared units.
+        The scatter around the tree along the axes, in prepared units, of rows that the tree was not
+        learned from.
     noise : array of shape (n_prepared,)
-        The variance that each prepared column has beside, before any pca.
+        The variance that each prepared column of these has beside, before any pca.
     low, high : arrays of shape (n_features,)
         The range of each feature in the training table, as it was given.
     rows : array of int, shape (n_scored,)
@@ -32,6 +33,9 @@ class Reference:
     usual : float
         The largest residual of a column that 95 % of the rows held out stay below, in units of
         what is expected of it; a column beyond is named (`branchwise.placing.trust`).
+    room : float
+        How far values lie beyond the range of their column before that is told, as a part of the
+        range: at least a tenth, and so far that 95 % of the rows held out have no such value.
 
     Examples
     --------
@@ -39,7 +43,7 @@ class Reference:
     >>> from branchwise.placing.reference import Reference
     >>> one, misfit = np.ones(1), np.linspace(0.5, 2, 19)
     >>> known = np.full(19, 10)
-    >>> found = Reference(np.eye(1), one, 0 * one, one, np.arange(19), misfit, known, 3.0)
+    >>> found = Reference(np.eye(1), one, 0 * one, one, np.arange(19), misfit, known, 3.0, 0.1)
     >>> found.p_values(np.array([2.5, 1.0]), np.array([10, 10]))
     array([0.05, 0.7 ])
     """
@@ -52,6 +56,7 @@ class Reference:
     misfit: Floats
     n_known: Ints
     usual: float
+    room: float
 
     @cached_property
     def calibration(self) -> tuple[float, float]:

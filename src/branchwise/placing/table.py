@@ -1,5 +1,6 @@
 """Places, how much to trust them and which columns make them far, as one table."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ OF_ROOTS = (
     "pseudotime_lower",
     "pseudotime_upper",
     "branch_probability",
+    "likeliest_branch",
 )
 
 
@@ -66,8 +68,26 @@ def table_of_places(view: View, points: Floats, assessed: Assessed, index: Any) 
     numbers = {name: np.where(is_known, values, np.nan) for name, values in numbers.items()}
     names = np.where(is_known, places["branch"].to_numpy(dtype=object), None)
     words = {"out_of_range": assessed.out_of_range, "drivers": assessed.drivers}
-    columns = {"branch": names, **numbers, **words, "missing": assessed.missing}
+    likeliest = likeliest_branches(assessed.branches, view.branches.names)
+    columns = {"branch": names, **numbers, "likeliest_branch": likeliest, **words}
+    columns["missing"] = assessed.missing
     return pandas.DataFrame(columns, index=index)
+
+
+def likeliest_branches(probabilities: Floats, names: Sequence[str]) -> Any:
+    """The branch of the largest probability; None where nothing is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.table import likeliest_branches
+    >>> likeliest_branches(np.array([[0.2, 0.8], [np.nan, np.nan]]), ["a", "b"]).tolist()
+    ['b', None]
+    """
+    found = np.array([*names, None], dtype=object)
+    is_known = ~np.isnan(probabilities).any(axis=1)
+    best = np.where(is_known, np.nan_to_num(probabilities).argmax(axis=1), len(names))
+    return found[best]
 
 
 def absent_message(source: str, absent: list[str], n_features: int) -> str:

@@ -156,15 +156,34 @@ def blocks(tree: TreeModel, rows: Floats) -> Iterator[Floats]:
         yield rows[start : start + n_rows]
 
 
-def beyond(X: Floats, low: Floats, high: Floats) -> Bools:
-    """Which values lie beyond the range by more than a tenth of it; none that is not known.
+def beyond(X: Floats, low: Floats, high: Floats, room: float) -> Bools:
+    """Which values lie beyond the range by more than this part of it; none that is not known.
 
     Examples
     --------
     >>> import numpy as np
     >>> from branchwise.placing.trust import beyond
-    >>> beyond(np.array([[1.05, 1.2, np.nan]]), np.zeros(3), np.ones(3))
+    >>> beyond(np.array([[1.05, 1.2, np.nan]]), np.zeros(3), np.ones(3), 0.1)
     array([[False,  True, False]])
     """
-    room = (high - low) / 10
-    return ~np.isnan(X) & ~((low - room <= X) & (high + room >= X))
+    width = room * (high - low)
+    return ~np.isnan(X) & ~((low - width <= X) & (high + width >= X))
+
+
+def farthest(X: Floats, low: Floats, high: Floats) -> Floats:
+    """How far the farthest value of each row lies beyond its range, as a part of it.
+
+    Columns that are constant, or that are not numbers, have no say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.trust import farthest
+    >>> X = np.array([[1.5, 9.0, 0.5], [0.5, np.nan, 0.5]])
+    >>> farthest(X, np.array([0.0, 9.0, 0.0]), np.array([1.0, 9.0, 1.0]))
+    array([0.5, 0. ])
+    """
+    has_range = (low < high) & np.isfinite(high - low)
+    X, low, high = X[:, has_range], low[has_range], high[has_range]
+    away = np.maximum(low - X, X - high) / (high - low)
+    return np.asarray(np.fmax(away, 0.0).max(axis=1, initial=0.0))

@@ -90,8 +90,8 @@ def column_word(name: str, value: float, rest: str, *needed: float) -> str:
     return f"{name} {value:.4g} ({rest})"
 
 
-def range_words(X: Floats, low: Floats, high: Floats, names: Sequence[str]) -> Any:
-    """The columns that lie beyond the range of the training table by more than a tenth of it.
+def range_words(X: Floats, low: Floats, high: Floats, room: float, names: Sequence[str]) -> Any:
+    """The columns that lie beyond the range of the training table by more than this part of it.
 
     The farthest ones, at most three, and how many more.
 
@@ -100,10 +100,11 @@ def range_words(X: Floats, low: Floats, high: Floats, names: Sequence[str]) -> A
     >>> import numpy as np
     >>> from branchwise.placing.words import range_words
     >>> low, high = np.array([8.1, 20.0]), np.array([17.2, 90.0])
-    >>> range_words(np.array([[135.0, 40.0], [9.0, np.nan]]), low, high, ["hb", "age"]).tolist()
+    >>> X = np.array([[135.0, 40.0], [9.0, np.nan]])
+    >>> range_words(X, low, high, 0.1, ["hb", "age"]).tolist()
     ['hb 135 (8.1 to 17.2)', '']
     """
-    is_beyond = beyond(X, low, high)
+    is_beyond = beyond(X, low, high, room)
     words = np.full(len(X), "", dtype=object)
     for i in np.flatnonzero(is_beyond.any(axis=1)):
         columns = np.flatnonzero(is_beyond[i])

@@ -60,6 +60,7 @@ def trust_state(path: Trajectory, reference: Reference | None) -> dict[str, Any]
         "scores": double(reference.sorted_scores),
         "center": center,
         "beyond": beyond,
+        "room": reference.room,
         "usual": reference.usual if np.isfinite(reference.usual) else None,
         "level": LEVEL,
         "n_named": N_NAMED,

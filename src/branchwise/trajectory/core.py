@@ -607,7 +607,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
         places : DataFrame
             By sample: ``branch``, ``position`` on it from 0 to 1, ``pseudotime``, ``distance`` from
             the graph, ``p``, ``misfit``, ``pseudotime_lower``, ``pseudotime_upper``,
-            ``branch_probability``, ``out_of_range``, ``drivers`` and ``missing``, as from
+            ``branch_probability``, ``likeliest_branch``, ``out_of_range``, ``drivers`` and
+            ``missing``, as from
             `branchwise.pipeline.Pipeline.place`; NaN without a ``reference_``. `project` says on
             which edge a point is.
 

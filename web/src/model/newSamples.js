@@ -8,7 +8,8 @@
  * @property {(string | number)[][]} covariates  Of each, in the order of model.covariates.
  * @property {{id: string, row: number, column: string}[]} dropped  Left out, as a value is missing:
  *   the number of the data row, from 1 on, and the first such column; "" if all of them are missing.
- * @property {string[]} absent  Features without a value in the whole table.
+ * @property {string[]} absent  Features that the table does not have.
+ * @property {string[]} without  These, and of several samples those that none has a value of.
  */
 
 import { isMissing, parseNumber, parseTable } from "./csv.js";
@@ -60,11 +61,13 @@ export function readSamples(text, model, { usual = "" } = {}) {
   }));
   checkCovariates(samples, model);
   const [kept, dropped] = takesGaps ? withSomeValue(samples) : withoutGaps(samples, model);
-  const absent = model.features.filter((_, j) => samples.every(({ values }) => isGap(values[j])));
-  if (takesGaps && absent.length === model.features.length) {
+  // What becomes of a sample must not depend on the others.
+  const absent = model.features.filter((_, j) => columns[j] < 0);
+  const empty = model.features.filter((_, j) => samples.every(({ values }) => isGap(values[j])));
+  if (takesGaps && empty.length === model.features.length) {
     throw new Error(
-      `the table has no values of any of the ${absent.length} features ` +
-        `(${listed(absent.map(quoted))}), but samples are placed by these; add some, or name them ` +
+      `the table has no values of any of the ${empty.length} features ` +
+        `(${listed(empty.map(quoted))}), but samples are placed by these; add some, or name them ` +
         "as in fit.",
     );
   }
@@ -80,6 +83,7 @@ export function readSamples(text, model, { usual = "" } = {}) {
     covariates: kept.map((sample) => sample.covariates),
     dropped,
     absent,
+    without: samples.length > 1 ? empty : absent,
   };
 }
 

@@ -215,14 +215,14 @@ function pValue({ scores, center, beyond }, misfit, nKnown) {
   return (1 + scores.length - low) / (1 + scores.length);
 }
 
-/** The columns that lie beyond the training table by more than a tenth of its range. */
-function outside({ low, high }, { is_number: isNumber, raw }, row) {
+/** The columns that lie beyond the training table by more than this part of its range. */
+function outside({ low, high, room }, { is_number: isNumber, raw }, row) {
   const found = [];
   row.forEach((value, column) => {
     if (!isNumber[column]) return;
     const [least, most] = [low[raw[column]], high[raw[column]]];
-    const room = (most - least) / 10;
-    if (Number.isNaN(value) || (least - room <= value && most + room >= value)) return;
+    const width = room * (most - least);
+    if (Number.isNaN(value) || (least - width <= value && most + width >= value)) return;
     const away = Math.max(least - value, value - most) / (most > least ? most - least : TINY);
     found.push({ column, value, low: least, high: most, away });
   });

@@ -43,8 +43,8 @@ export function placingPanel(app) {
   const place = (hints = {}) => {
     problem.textContent = lacking.textContent = "";
     try {
-      const { absent, dropped } = app.addSamples(area.value, hints);
-      lacking.textContent = absent.length ? absentWords(absent, model.features.length) : "";
+      const { without, dropped } = app.addSamples(area.value, hints);
+      lacking.textContent = without.length ? absentWords(without, model.features.length) : "";
       if (dropped.length) {
         const why = dropped[0].column ? "as a value is missing" : "as all values are missing";
         const named = dropped.map(({ id, column }) => (column ? `${id} (${column})` : id));
@@ -247,6 +247,12 @@ function columnFacts({ told, missing }, { names, parts }) {
     .filter(([, lines]) => lines.length > 0);
 }
 
+/** The number of the branch of the largest probability. */
+function likeliest(probabilities) {
+  const best = Math.max(...probabilities);
+  return [...probabilities].indexOf(best);
+}
+
 /** The columns of `branchwise transform`, but for the embedding. */
 function placedCsv(app) {
   const columns = columnsOf(app.state.model).names;
@@ -261,6 +267,7 @@ function placedCsv(app) {
     "pseudotime_lower",
     "pseudotime_upper",
     "branch_probability",
+    "likeliest_branch",
     "out_of_range",
     "drivers",
     "missing",
@@ -281,6 +288,7 @@ function placedCsv(app) {
         sure?.lower,
         sure?.upper,
         sure?.probability,
+        sure && app.tree.branches[likeliest(sure.branches)].name,
         rangeWords(told, columns),
         driverWords(told, columns),
         row.missing,

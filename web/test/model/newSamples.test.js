@@ -79,7 +79,9 @@ test("a model that knows how its samples scatter takes gaps, and columns that ar
   const some = readSamples("id,crp\na,3\n", { ...TRUSTED, drops_missing: true });
   assert.deepEqual(rowsOf(some), [[NaN, 3]]);
   assert.deepEqual(some.absent, ["bmi"]);
-  assert.deepEqual(readSamples("id,bmi,crp\na,,3\nb,,4", TRUSTED).absent, ["bmi"]);
+  const empty = readSamples("id,bmi,crp\na,,3\nb,,4", TRUSTED);
+  assert.deepEqual([empty.absent, empty.without], [[], ["bmi"]]);
+  assert.deepEqual(readSamples("id,bmi,crp\na,,3", TRUSTED).without, []);
 });
 
 test("a row of which nothing is known is left out", () => {
