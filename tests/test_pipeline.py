@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import branchwise
 from branchwise import SPL, DDRTree, DRTree, Preparation
-from branchwise.data.table import column
+from branchwise.data.columns import column
 from branchwise.datasets import make_tree
 from branchwise.io import Table, read_table
 from branchwise.io.lazy import Rows
@@ -712,3 +712,41 @@ def test_a_model_sends_nobody_to_other_files(reading, frame, tmp_path):
     write_state(tmp_path / "bad.branchwise", state | {"reading": reading})
     with pytest.raises(ModelFileError):
         branchwise.load(tmp_path / "bad.branchwise")
+
+
+# Which columns of a DataFrame
+
+
+def test_columns_are_chosen_as_on_the_command_line(frame, tmp_path):
+    (tmp_path / "labs.txt").write_text("# the panel\na\n[bc]\n")
+    model, root = DDRTree(2, random_state=0), {"column": "age", "value": frame["age"].iloc[3]}
+    made = fit_pipeline(frame, model, include=f"@{tmp_path / 'labs.txt'}", exclude="c", root=root)
+    assert made.features == ["a", "b"]
+    expected = fit_pipeline(frame[["a", "b", "age"]], model, exclude=["a*e"])
+    np.testing.assert_array_equal(made.embedding, expected.embedding)
+    pd.testing.assert_frame_equal(made.transform(frame), expected.transform(frame))
+    assert fit_pipeline(frame, model, PREPARED, exclude=["[cd]"]).features == ["a", "b"]
+    coded = fit_pipeline(frame, model, Preparation(categorical=["site"]), include=["a", "b"])
+    assert coded.features == ["a", "b", "site"]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (
+            {"include": ["aa", "z*"]},
+            "lacks 2 of the columns .* 'aa' .include; did you mean 'a'.*'z.' .include; no column fits",
+        ),
+        ({"exclude": "ag"}, "has no column 'ag'; did you mean 'age'"),
+        ({"include": ["a", "site"]}, "include names 'site', which the DataFrame has among the ann"),
+    ],
+    ids=str,
+)
+def test_columns_that_cannot_be_chosen_are_told(given, says, frame):
+    with pytest.raises(ValueError, match=says):
+        fit_pipeline(frame, DDRTree(2), **given)
+
+
+def test_a_table_without_numbers_left_is_told(frame):
+    with pytest.raises(ValueError, match="has no column to learn from; give it columns of numbers"):
+        fit_pipeline(frame, DDRTree(2), exclude="*")

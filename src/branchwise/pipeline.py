@@ -24,6 +24,16 @@ from .data.advice import (
     advise_on_size,
     advise_on_table,
 )
+from .data.columns import (
+    check_numbers_there,
+    column,
+    columns,
+    in_order,
+    known_columns,
+    named_columns,
+    rows_of_table,
+    with_features,
+)
 from .data.dask import (
     as_chunks,
     chunk_starts,
@@ -34,21 +44,8 @@ from .data.dask import (
 )
 from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
-from .data.table import (
-    InputError,
-    Table,
-    as_table,
-    check_numbers_there,
-    column,
-    columns,
-    count_missing,
-    in_order,
-    known_columns,
-    missing_by_column,
-    missing_message,
-    named_columns,
-    rows_of_table,
-)
+from .data.gaps import count_missing, missing_by_column, missing_message
+from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, unknown
 from .placing.reference import Reference
@@ -72,6 +69,8 @@ def fit_pipeline(
     estimator: Any = None,
     preparation: Preparation | None = None,
     *,
+    include: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] = (),
     learning: dict[str, Any] | None = None,
     support: int = 0,
     random_state: Any = 0,
@@ -95,6 +94,10 @@ def fit_pipeline(
         Not fitted; a clone is. None: the default way of `learn_trajectory`.
     preparation : Preparation or None, default=None
         Not fitted; a clone is. None: the features are taken as they are.
+    include, exclude : str, list of str or None
+        The only columns of numbers to learn from, and those not to: names, patterns such as
+        ``"*_mut"``, or ``"@file"`` for the lines of a file. The others stay at hand, for a root or
+        to adjust for.
     learning : dict or None, default=None
         Without an estimator: further arguments of `branchwise.trajectory.learning.learn`.
     support : int, default=0
@@ -133,7 +136,7 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
-    table = as_table(data)
+    table = with_features(as_table(data), include, exclude)
     preparation = Preparation() if preparation is None else clone(preparation)
     adjusted = adjusted_columns(table, preparation)
     features = features_of(table, preparation, adjusted)
@@ -201,10 +204,16 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
             f"{kind}; leave categorical, ordinal, dates and ages out, or pass a DataFrame."
         )
     left_out, others = set(adjusted), set(encoded) - set(table.features)
-    return [
+    found = [
         *(name for name in table.features if name not in left_out),
         *(name for name in names_of(table) if name in others),
     ]
+    if not found:
+        raise ValueError(
+            f"{table.source} has no column to learn from; give it columns of numbers, name "
+            "categories or dates as features, or exclude and adjust for fewer."
+        )
+    return found
 
 
 def encoded_columns(table: Table, preparation: Preparation) -> list[str]:

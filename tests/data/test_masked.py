@@ -7,7 +7,8 @@ import pytest
 
 from branchwise import SPL, DDRTree, DRTree, Preparation, learn_trajectory
 from branchwise.data.checks import check_numbers
-from branchwise.data.table import as_table, missing_by_column
+from branchwise.data.gaps import missing_by_column
+from branchwise.data.table import as_table
 from branchwise.pipeline import fit_pipeline
 
 X = np.random.default_rng(0).normal(size=(40, 3))

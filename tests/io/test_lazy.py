@@ -17,7 +17,7 @@ import zarr
 from distributed import Client, LocalCluster
 from scipy import sparse
 
-from branchwise.data.table import missing_by_column
+from branchwise.data.gaps import missing_by_column
 from branchwise.io import InputError, read_table
 from branchwise.io.lazy import Rows, row_sizes
 from branchwise.io.parquet import look_at

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.io import mmwrite
 
-from branchwise.data.table import missing_by_column, missing_message
+from branchwise.data.gaps import missing_by_column, missing_message
 from branchwise.io import InputError, Table, file_hash, read_table
 
 NAMES = st.text("abcdefgh _.", min_size=1, max_size=8).map(str.strip).filter(bool)

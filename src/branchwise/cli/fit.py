@@ -16,9 +16,11 @@ from scipy import sparse
 from .. import __version__
 from .._compat import import_pandas
 from .._messages import listed
+from ..data.columns import column
 from ..data.dask import is_dask
 from ..data.errors import UnknownNameError, UnreadableColumns
-from ..data.table import Table, column, missing_by_column, missing_message
+from ..data.gaps import missing_by_column, missing_message
+from ..data.table import Table
 from ..estimators import DDRTree
 from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table

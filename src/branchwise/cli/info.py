@@ -9,9 +9,10 @@ from scipy import sparse
 
 from .._messages import listed
 from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
+from ..data.columns import columns
 from ..data.errors import UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
-from ..data.table import Table, columns
+from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL

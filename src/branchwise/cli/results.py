@@ -18,8 +18,9 @@ from .._compat import import_extra, import_pandas
 from .._messages import listed
 from .._typing import Matrix
 from .._writing import guarded, replacing_bytes, unguarded
+from ..data.columns import column, columns, rows_of_table
 from ..data.dates import with_dates
-from ..data.table import Table, column, columns, rows_of_table
+from ..data.table import Table
 from ..io import file_hash, read_table
 from ..persistence.loading import load
 from ..pipeline import Pipeline, start_of

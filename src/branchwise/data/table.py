@@ -1,6 +1,6 @@
 """`Table`, which every reader returns: the checks that all of them share, columns by name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,8 +9,8 @@ from scipy import sparse
 
 from .._compat import import_extra, import_pandas, pandas_of
 from .._messages import listed
-from .._typing import Bools, Matrix
-from .categories import are_numbers, as_text, is_blank
+from .._typing import Matrix
+from .categories import are_numbers
 from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
@@ -343,7 +343,8 @@ def move_to_annotations(
     )
     # A gene may be called as a column of obs, which is then the one that is meant.
     clash = [name for name in frame.columns if name in annotations.columns]
-    annotations = annotations.join(frame.drop(columns=clash))
+    # By position: names of samples may be repeated.
+    annotations = pandas_for_tables().concat([annotations, frame.drop(columns=clash)], axis=1)
     return X[:, kept], [features[j] for j in kept], annotations
 
 
@@ -369,107 +370,6 @@ def check_no_infinity(
         f"{source} has infinite values in {listed(map(repr, names), 5)}, the first for sample "
         f"{samples[rows[0]]!r}; replace them by numbers, or leave the cells empty."
     )
-
-
-N_COLUMNS_SHOWN = 10
-
-
-def missing_by_column(table: Table, others: Sequence[str] = ()) -> dict[str, int]:
-    r"""How many values each feature lacks, most first; complete features are left out.
-
-    `others` are annotations that count as well, such as categories that become features.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from branchwise.data.table import missing_by_column
-    >>> from branchwise.io import read_table
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "patients.csv"
-    >>> _ = path.write_text("age,crp,hb\n71,,12\n64,,n/a\n55,3,11\n")
-    >>> missing_by_column(read_table(path))
-    {'crp': 2, 'hb': 1}
-    """
-    known = set(table.features)
-    others = [name for name in others if name not in known]
-    gaps = [int(is_blank(table.annotations[name]).sum()) for name in others]
-    counts = np.concatenate([count_missing(table.X), np.array(gaps, dtype=np.intp)])
-    names = [*table.features, *others]
-    order = np.argsort(-counts, kind="stable")
-    return {names[j]: int(counts[j]) for j in order if counts[j]}
-
-
-def count_missing(X: Any) -> Any:
-    """Missing values by column; those of a Dask array are counted chunk by chunk."""
-    if is_dask(X):
-        n_chunks = len(X.chunks[0])
-        counts = X.map_blocks(
-            lambda rows: count_missing(rows)[None],
-            dtype=np.int64,
-            chunks=((1,) * n_chunks, X.chunks[1]),
-            meta=np.empty((0, 0), dtype=np.int64),
-        )
-        return counts.sum(axis=0).compute()
-    if sparse.issparse(X):
-        return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
-    return np.isnan(X).sum(axis=0)
-
-
-def missing_message(missing: Mapping[str, int], n_samples: int, source: str, remedy: str) -> str:
-    """Say which values are missing, and what to do, in the words of the caller.
-
-    Parameters
-    ----------
-    missing : mapping of str to int
-        As from `missing_by_column`.
-    n_samples : int
-        The number of rows of the table.
-    source : str
-        Where the table came from.
-    remedy : str
-        What to do, such as "pass --impute median or --impute drop".
-
-    Examples
-    --------
-    >>> from branchwise.data.table import missing_message
-    >>> missing_message({"crp": 2, "hb": 1}, 3, "a.csv", "pass --impute median or --impute drop")
-    "a.csv has 3 missing values in 2 columns: 'crp' 2 of 3, 'hb' 1 of 3;
-    pass --impute median or --impute drop."
-    """
-    shown = [f"{name!r} {count} of {n_samples}" for name, count in missing.items()]
-    if len(shown) > N_COLUMNS_SHOWN:
-        shown = grouped(missing, n_samples)
-    values, columns = sum(missing.values()), len(missing)
-    return (
-        f"{source} has {values:,} missing value{'s' * (values != 1)} in "
-        f"{columns:,} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
-    )
-
-
-def grouped(missing: Mapping[str, int], n_samples: int) -> list[str]:
-    """Missing values of many columns: those that lack as many are told together.
-
-    Examples
-    --------
-    >>> from branchwise.data.table import grouped
-    >>> grouped({"age": 5, "a": 1, "b": 1, "c": 1, "d": 1}, 9)
-    ["'age' 5 of 9", "4 columns 1 of 9 each ('a', 'b', 'c' and 1 more)"]
-    """
-    by_count: dict[int, list[str]] = {}
-    for name, count in missing.items():
-        by_count.setdefault(count, []).append(name)
-    shown, n_told = list[str](), 0
-    for count, names in by_count.items():
-        if len(names) < 3:
-            told = [(f"{name!r} {count} of {n_samples}", 1) for name in names]
-        else:
-            some = listed(map(repr, names), 3)
-            told = [(f"{len(names)} columns {count} of {n_samples} each ({some})", len(names))]
-        for text, n_columns in told:
-            if len(shown) < N_COLUMNS_SHOWN:
-                shown.append(text)
-                n_told += n_columns
-    rest = len(missing) - n_told
-    return [*shown, f"and {rest} more columns"] if rest else shown
 
 
 def as_table(data: Any) -> Table:
@@ -501,136 +401,4 @@ def as_table(data: Any) -> Table:
         samples=[str(name) for name in data.index],
         annotations=others,
         source="the DataFrame",
-    )
-
-
-def column(table: Table, name: str) -> Any:
-    """One column of a table, feature or annotation, as a Series by sample.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from branchwise.data.table import as_table, column
-    >>> table = as_table(pd.DataFrame({"age": [40.0, 50.0], "sex": ["f", "m"]}))
-    >>> column(table, "age").tolist(), column(table, "sex").tolist()
-    ([40.0, 50.0], ['f', 'm'])
-    """
-    if name in table.annotations.columns:
-        return table.annotations[name]
-    if name not in table.features:
-        close = [*table.annotations.columns, *table.features]
-        raise ValueError(
-            f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
-        )
-    values = dense_columns(table.X, [table.features.index(name)])
-    return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
-
-
-def columns(table: Table, names: Sequence[str]) -> Matrix:
-    """The columns of these names, in this order, as one matrix."""
-    if list(names) == list(table.features):
-        return table.X
-    at = {name: k for k, name in enumerate(table.features)}
-    missing = [name for name in names if name not in at]
-    if missing:
-        raise ValueError(
-            f"{table.source} lacks {len(missing)} of the {len(names)} features of the model as "
-            f"numbers: {listed(missing, 10)}; add these columns."
-        )
-    return table.X[:, [at[name] for name in names]]
-
-
-def known_columns(table: Table, names: Sequence[str]) -> tuple[Matrix, list[str]]:
-    """The columns of these names that the table has, NaN in the others, and which these are.
-
-    A column that is there without a value is not among these: what becomes of a row must not
-    depend on the others.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from branchwise.data.table import as_table, known_columns
-    >>> table = as_table(pd.DataFrame({"b": [1.0], "a": [2.0], "d": [float("nan")]}))
-    >>> known_columns(table, ["a", "c", "d"])
-    (array([[ 2., nan, nan]]), ['c'])
-    """
-    has, about = set(table.features), table.annotations
-    check_numbers_there(table, [name for name in names if name not in has and name in about])
-    present = [name for name in names if name in has]
-    absent = [name for name in names if name not in has and name not in about]
-    if len(absent) == len(names):
-        columns(table, names)  # complains
-    X = columns(table, present)
-    return X if len(present) == len(names) else in_order(X, present, names), absent
-
-
-def check_numbers_there(table: Table, names: Sequence[str]) -> None:
-    """Annotations that a model needs as numbers have no value at all.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from branchwise.data.table import as_table, check_numbers_there
-    >>> check_numbers_there(as_table(pd.DataFrame({"hb": ["13 g/dl"], "age": [61.0]})), ["hb"])
-    Traceback (most recent call last):
-    ...
-    ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has '13 g/dl' in data
-    row 1; write numbers, or leave such cells empty.
-    """
-    told = []
-    for name in names:
-        known = np.flatnonzero(~is_blank(table.annotations[name]))
-        if len(known):
-            cell = as_text(table.annotations[name].iloc[known[0]])
-            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1}")
-    if told:
-        first = told[0].format("must hold numbers, as in the fit, but has")
-        rest = [text.format("has") for text in told[1:]]
-        raise ValueError(f"{listed([first, *rest], 5)}; write numbers, or leave such cells empty.")
-
-
-def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:
-    """The columns that are present among those of all names, the others without a value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.data.table import in_order
-    >>> in_order(np.array([[1.0, 2.0]]), ["b", "a"], ["a", "c", "b"])
-    array([[ 2., nan,  1.]])
-    """
-    where = {name: k for k, name in enumerate(present)}
-    order = [where.get(name, len(present)) for name in names]
-    nothing = np.full((X.shape[0], 1), np.nan)
-    if sparse.issparse(X):
-        return sparse.csr_array(sparse.hstack([X, nothing], format="csr")[:, order])
-    return np.hstack([X, nothing])[:, order]
-
-
-def named_columns(table: Table, names: Sequence[str]) -> Any:
-    """The same with their names, for messages, unless they are sparse or not in memory.
-
-    Annotations may be among them, as they are.
-    """
-    known = set(table.features)
-    others = [name for name in names if name not in known and name in table.annotations]
-    if others and not is_dask(table.X) and not sparse.issparse(table.X):
-        numbers = named_columns(table, [name for name in names if name not in set(others)])
-        # By position: names of samples may be repeated.
-        about = table.annotations[others].set_axis(numbers.index, axis=0)
-        return import_pandas().concat([numbers, about], axis=1)[list(names)]
-    X = columns(table, names)
-    if sparse.issparse(X) or is_dask(X):
-        return X
-    index = table.annotations.index
-    return import_pandas().DataFrame(X, columns=list(names), index=index, copy=False)
-
-
-def rows_of_table(table: Table, keep: Bools) -> Table:
-    """Some rows of a table."""
-    return replace(
-        table,
-        X=table.X[keep],
-        samples=[name for name, kept in zip(table.samples, keep, strict=True) if kept],
-        annotations=table.annotations.loc[keep],
     )

@@ -7,7 +7,13 @@ import numpy as np
 
 from .._compat import import_extra
 from ..data.selection import Selection
-from ..data.table import InputError, Table, check_has_rows, check_matrix, make_table
+from ..data.table import (
+    InputError,
+    Table,
+    check_has_rows,
+    check_matrix,
+    make_table,
+)
 from .lazy import lazy_array, row_sizes, stored_rows
 from .safety import check_array, check_zarr, read_json
 
