@@ -1,5 +1,7 @@
 """Rows held out, and what they say of new ones."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -294,3 +296,27 @@ def test_an_empty_column_is_a_gap_and_one_that_is_not_there_is_absent(table):
 def test_columns_of_text_have_no_numbers():
     frame = pd.DataFrame({"sex": ["f", "m"], "hb": pd.array([13, None], dtype="Int64")})
     np.testing.assert_array_equal(numbers_in(frame), [[np.nan, 13], [np.nan, np.nan]])
+
+
+@pytest.mark.filterwarnings("ignore:.*'seen' carries")
+def test_dates_and_ages_have_ranges_too(table):
+    rng = np.random.default_rng(0)
+    seen = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 240), "D")
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, 240), "D")
+    rows = table.assign(seen=seen, born=born, grade=rng.choice(["low", "high"], 240))
+    encoding = {"dates": ["seen"], "ages": {"age": ("born", "seen")}}
+    preparation = Preparation(
+        **encoding, ordinal={"grade": ["low", "high"]}, log1p=True, standardize=True
+    )
+    made = fit_pipeline(rows[:200], preparation=preparation, root={"node": "T1"})
+    new = rows[200:203].copy()
+    new.loc["P201", "seen"] = pd.Timestamp("1900-01-01")
+    places = made.place(new)
+    said = places["out_of_range"].loc["P201"]
+    assert said.startswith("seen 1900-01-01 (2024-01-0")
+    assert "; age -" in said
+    assert places["out_of_range"].loc["P200"] == ""
+    # Back from logarithms and units: those of numbers only were taken.
+    assert re.search(
+        r"seen 1900-01-01 \(expected 20\d\d-\d\d-\d\d\)", places.loc["P201", "drivers"]
+    )

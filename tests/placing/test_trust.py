@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from branchwise.placing.places import Places
 from branchwise.placing.trust import beyond, expected_of, farthest, residuals_of, trust_of
-from branchwise.placing.words import range_words, to_name
+from branchwise.placing.words import driver_words, range_words, to_name
 from branchwise.solvers.conditional import TreeModel
 
 T, D, N_AXES = 7, 6, 2
@@ -99,12 +99,13 @@ def test_a_value_is_out_of_range_beyond_so_large_a_part_of_it():
     assert is_beyond.tolist() == [[False] * 3, [True, True, False], [True, False, False]]
     wider = beyond(rows, low, high, 0.2)
     assert wider.tolist() == [[False] * 3, [False, True, False], [False] * 3]
-    words = range_words(rows, low, high, 0.1, ["a", "b", "c"]).tolist()
+    words = range_words(rows, low, high, 0.1, ["a", "b", "c"], [None] * 3).tolist()
     assert words == ["", "b 5.1 (5 to 5); a 11.1 (0 to 10)", "a -1.1 (0 to 10)"]
 
 
 def test_at_most_three_columns_are_named():
-    words = range_words(np.full((1, 5), 9.0), np.zeros(5), np.arange(1.0, 6.0), 0.1, list("abcde"))
+    rows, low, high = np.full((1, 5), 9.0), np.zeros(5), np.arange(1.0, 6.0)
+    words = range_words(rows, low, high, 0.1, list("abcde"), [None] * 5)
     assert words[0] == "a 9 (0 to 1); b 9 (0 to 2); c 9 (0 to 3); and 2 more"
 
 
@@ -112,3 +113,13 @@ def test_how_far_the_farthest_value_is_goes_by_the_range_of_its_column():
     low, high = np.array([0.0, 5.0, -np.inf, 0.0]), np.array([10.0, 5.0, np.inf, 1.0])
     rows = np.array([[12.0, 9.0, 1e9, -0.3], [5.0, np.nan, 0.0, np.nan], [np.nan] * 4])
     np.testing.assert_allclose(farthest(rows, low, high), [0.3, 0, 0])
+
+
+def test_days_are_told_as_dates():
+    low, high = np.array([0.0, 20.0]), np.array([30.5, 90.0])
+    first = ["2024-01-01T12:00:00", None]
+    words = range_words(np.array([[-36525.25, 99.0]]), low, high, 0.1, ["seen", "age"], first)
+    assert words[0] == "seen 1924-01-01 (2024-01-01 to 2024-02-01); age 99 (20 to 90)"
+    one = np.array([0])
+    told = driver_words(1, one, one, ["seen"], np.array([1e9]), np.array([3.0]), first)
+    assert told[0] == "seen 1e+09 (expected 2024-01-04)"

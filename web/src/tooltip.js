@@ -94,7 +94,7 @@ function ofAdded(app, sample) {
   const { sure, told, far, warning } = sample;
   const chance = sure ? ` (${percent(sure.probability)})` : "";
   const from = sure ? ` (${number(sure.lower)} to ${number(sure.upper)})` : "";
-  const outside = rangeWords(told, columnsOf(app.state.model).names);
+  const outside = rangeWords(told, columnsOf(app.state.model));
   return [
     h("strong", {}, `new sample ${clipped(sample.id, 60)}`),
     listOf([

@@ -50,7 +50,7 @@ def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Refere
     if not is_covariance(spread):
         raise Unsound("has a spread in reference that is not the covariance of anything")
     noise = fields.floats("noise", "n_prepared", low=float(np.finfo(np.float64).tiny))
-    low, high = fields.doubles("low", "n_features"), fields.doubles("high", "n_features")
+    low, high = fields.doubles("low", "n_prepared"), fields.doubles("high", "n_prepared")
     if not (low <= high).all():
         raise Unsound("has ranges in reference that end before they begin")
     rows, n_known = (_whole(fields, name) for name in ("rows", "n_known"))

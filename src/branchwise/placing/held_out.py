@@ -102,7 +102,7 @@ def reference_of(
     model = path.estimator_
     if model is None or model.kernel is not None or is_dask(X) or len(path.names_) != n_rows(X):
         return None
-    low, high = ranges(X)
+    low, high = ranges(encoded(preparation, X))
     with threadpool_limits(limits=1):  # sums go the same way every time
         tree = around(path.view, model, preparation, X, covariates)
     rows, scores = scores_of(path, X, preparation, covariates, n_jobs, on_fold)
@@ -193,7 +193,8 @@ def _scored(fold: Fold, out: Ints) -> Scores:
         return Scores(*np.full((5, len(out)), np.nan))
     places = places_of(view)
     n_branches = len(view.branches.names)
-    away = farthest(numbers_in(part_of(fold, out)[0]), *ranges(part_of(fold, rest)[0]))
+    new, own_rows = (encoded(preparation, part_of(fold, of)[0]) for of in (out, rest))
+    away = farthest(numbers_in(new), *ranges(own_rows))
     some = rest[chosen(len(rest), len(out))]
     known = [one_by_one(preparation, *part_of(fold, of), len(tree.mean)) for of in (out, some)]
     found, own = (trust_of(tree, places, n_branches, rows) for rows in known)
@@ -258,9 +259,17 @@ def prepared(preparation: Preparation | None, X: Any, covariates: Any) -> Floats
     """Rows in prepared units before any pca, NaN where a value, or a level, is not known."""
     if preparation is None:
         return numbers_in(X)
+    known = X
     if "encode" in preparation.steps_:
-        X = preparation.steps_["encode"].with_known_levels(X)
-    return preparation.transform_known(X, covariates=covariates)
+        known = preparation.steps_["encode"].with_known_levels(X)
+    return preparation.transform_known(known, covariates=covariates)
+
+
+def encoded(preparation: Preparation | None, X: Any) -> Any:
+    """Rows as columns of numbers, in the units of the table; of a level not known, NaN."""
+    if preparation is None or "encode" not in preparation.steps_:
+        return X
+    return preparation.encode(preparation.steps_["encode"].with_known_levels(X))
 
 
 def part_of(fold: Fold, rows: Ints) -> tuple[Any, Any]:

@@ -34,8 +34,8 @@ class Columns(NamedTuple):
 
     names: list[str]  # of the features that they are made of
     parts: Ints  # a column of each feature: where gaps are counted
-    is_number: Bools  # columns that are numbers of the table
-    raw: Ints  # the feature of each column; of ages, the last
+    is_measured: Bools  # columns that have a range: numbers, days and years
+    day_zero: list[str | None]  # the date of day 0 of columns of days
     is_plain: bool  # whether they are the features
 
 
@@ -155,19 +155,21 @@ class Placer:
         if self.preparation is not None and len(rows):
             there = take(covariates, far[rows])
             expected = self.preparation.raw_values(expected, named, covariates=there)
-        # What was encoded has no number that is in the table.
-        values = np.where(columns.is_number[named], dense[far[rows], named], np.nan)
-        numbers = np.flatnonzero(columns.is_number)
-        low, high = (ends[columns.raw[numbers]] for ends in (reference.low, reference.high))
-        numbers_of = dense if columns.is_plain else dense[:, numbers]
+        # Levels have no number that is in the table.
+        values = np.where(columns.is_measured[named], dense[far[rows], named], np.nan)
+        measured = np.flatnonzero(columns.is_measured)
+        low, high = reference.low[measured], reference.high[measured]
+        of = dense if columns.is_plain else dense[:, measured]
+        names, day_zero = columns.names, columns.day_zero
+        own = [names[j] for j in measured], [day_zero[j] for j in measured]
         return Assessed(
             found.misfit,
             reference.p_values(found.misfit, found.n_known),
             found.lower,
             found.upper,
             found.branches,
-            range_words(numbers_of, low, high, reference.room, [columns.names[j] for j in numbers]),
-            driver_words(n, far[rows], named, columns.names, values, expected),
+            range_words(of, low, high, reference.room, *own),
+            driver_words(n, far[rows], named, names, values, expected, day_zero),
             missing,
         )
 
@@ -226,10 +228,8 @@ def columns_of(names: Sequence[str], preparation: Preparation | None) -> Columns
     step = None if preparation is None else preparation.steps_.get("encode")
     if step is None:
         every = np.arange(len(names))
-        return Columns(list(names), every, np.ones(len(names), dtype=bool), every, True)
-    at, sources = {name: k for k, name in enumerate(names)}, step.sources
-    raw = np.array([at.get(name, len(names) - 1) for name in sources], dtype=np.intp)
-    return Columns(sources, step.parts, step.is_number, raw, False)
+        return Columns(list(names), every, every >= 0, [None] * len(names), True)
+    return Columns(step.sources, step.parts, step.is_measured, step.day_zero, False)
 
 
 def rows_of_samples(model: Any, X: Any) -> Matrix:

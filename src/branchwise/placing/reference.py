@@ -22,8 +22,9 @@ class Reference:
         learned from.
     noise : array of shape (n_prepared,)
         The variance that each prepared column of these has beside, before any pca.
-    low, high : arrays of shape (n_features,)
-        The range of each feature in the training table, as it was given.
+    low, high : arrays of shape (n_prepared,)
+        The range of each of these in the training table, in its units: dates in days, ages in
+        years.
     rows : array of int, shape (n_scored,)
         The training rows that were held out and scored, in order; none if that cannot be done.
     misfit : array of shape (n_scored,)

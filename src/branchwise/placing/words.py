@@ -11,6 +11,8 @@ from .trust import beyond, expected_of, residuals_of
 
 # So many columns are named of a row.
 N_NAMED = 3
+# Dates further away are told as numbers of days: about a thousand years.
+MOST_DAYS = 4e5
 
 
 def to_name(tree: TreeModel, rows: Floats, usual: float) -> tuple[Ints, Ints, Floats]:
@@ -54,7 +56,13 @@ def to_name(tree: TreeModel, rows: Floats, usual: float) -> tuple[Ints, Ints, Fl
 
 
 def driver_words(
-    n: int, rows: Ints, columns: Ints, names: Sequence[str], values: Floats, expected: Floats
+    n: int,
+    rows: Ints,
+    columns: Ints,
+    names: Sequence[str],
+    values: Floats,
+    expected: Floats,
+    day_zero: Sequence[str | None],
 ) -> Any:
     """The columns of each of n rows that are to be named, with what the other columns let expect.
 
@@ -66,31 +74,63 @@ def driver_words(
     names : sequence of str, of length n_columns
     values, expected : arrays of shape (n_named,)
         In the units of the table; NaN where a column has no number.
+    day_zero : sequence of (str or None), of length n_columns
+        The date of day 0 of columns of days.
 
     Examples
     --------
     >>> import numpy as np
     >>> from branchwise.placing.words import driver_words
     >>> one, values, expected = np.array([1]), np.array([135.0]), np.array([13.24])
-    >>> driver_words(2, one, one, ["age", "hb"], values, expected).tolist()
+    >>> driver_words(2, one, one, ["age", "hb"], values, expected, [None, None]).tolist()
     ['', 'hb 135 (expected 13.24)']
     """
     told: list[list[str]] = [[] for _ in range(n)]
     for i, j, value, wanted in zip(rows, columns, values, expected, strict=True):
-        told[i].append(column_word(names[j], value, f"expected {wanted:.4g}", wanted))
+        first = day_zero[j]
+        rest = f"expected {written(wanted, first)}"
+        told[i].append(column_word(names[j], value, rest, wanted, first=first))
     # A category has several columns.
     said = ["; ".join(dict.fromkeys(words)) for words in told]
     return np.array(said or [""], dtype=object)[:n]
 
 
-def column_word(name: str, value: float, rest: str, *needed: float) -> str:
+def column_word(
+    name: str, value: float, rest: str, *needed: float, first: str | None = None
+) -> str:
     """A column with its value and a remark, or its name alone where these are not numbers."""
     if np.isnan([value, *needed]).any():
         return name
-    return f"{name} {value:.4g} ({rest})"
+    return f"{name} {written(value, first)} ({rest})"
 
 
-def range_words(X: Floats, low: Floats, high: Floats, room: float, names: Sequence[str]) -> Any:
+def written(value: float, first: str | None = None) -> str:
+    """A value with four digits; days since a first one as a date, if it is in our times.
+
+    Examples
+    --------
+    >>> from branchwise.placing.words import written
+    >>> written(1234.56), written(31.0, "2024-01-01"), written(-1e9, "2024-01-01")
+    ('1235', '2024-02-01', '-1e+09')
+    """
+    if first is None or not abs(value) <= MOST_DAYS:
+        return f"{value:.4g}"
+    return str((np.datetime64(first, "s") + round(86400 * value)).astype("datetime64[D]"))
+
+
+def between(low: float, high: float, first: str | None) -> str:
+    """A range in words."""
+    return f"{written(low, first)} to {written(high, first)}"
+
+
+def range_words(
+    X: Floats,
+    low: Floats,
+    high: Floats,
+    room: float,
+    names: Sequence[str],
+    day_zero: Sequence[str | None],
+) -> Any:
     """The columns that lie beyond the range of the training table by more than this part of it.
 
     The farthest ones, at most three, and how many more.
@@ -101,7 +141,7 @@ def range_words(X: Floats, low: Floats, high: Floats, room: float, names: Sequen
     >>> from branchwise.placing.words import range_words
     >>> low, high = np.array([8.1, 20.0]), np.array([17.2, 90.0])
     >>> X = np.array([[135.0, 40.0], [9.0, np.nan]])
-    >>> range_words(X, low, high, 0.1, ["hb", "age"]).tolist()
+    >>> range_words(X, low, high, 0.1, ["hb", "age"], [None, None]).tolist()
     ['hb 135 (8.1 to 17.2)', '']
     """
     is_beyond = beyond(X, low, high, room)
@@ -113,7 +153,7 @@ def range_words(X: Floats, low: Floats, high: Floats, room: float, names: Sequen
         away = away / np.where(width > 0, width, np.finfo(np.float64).tiny)
         columns = columns[np.argsort(-away, kind="stable")]
         told = [
-            column_word(names[j], X[i, j], f"{low[j]:.4g} to {high[j]:.4g}")
+            column_word(names[j], X[i, j], between(low[j], high[j], day_zero[j]), first=day_zero[j])
             for j in columns[:N_NAMED]
         ]
         more = len(columns) - N_NAMED

@@ -304,8 +304,7 @@ class Encoding(NamedTuple):
         """The column of the table, or the age, that each encoded column is made of."""
         found: list[str] = []
         for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
-            width = len(of or ()) if kind == CATEGORY else int(kind != END)
-            found += [name] * width
+            found += [name] * width_of(kind, of)
         return [*found, *(name for name, _, _ in self.ages)]
 
     @property
@@ -330,16 +329,30 @@ class Encoding(NamedTuple):
         return self._are(NUMBER)
 
     @property
+    def is_measured(self) -> Bools:
+        """Which encoded columns are measured, and have a range: numbers, days and years."""
+        found = self._are(NUMBER, DATE)
+        found[len(found) - len(self.ages) :] = True
+        return found
+
+    @property
+    def day_zero(self) -> list[str | None]:
+        """The date of day 0 of each encoded column of days."""
+        found: list[str | None] = []
+        for kind, of, first in zip(self.kinds, self.levels, self.firsts, strict=True):
+            found += [first if kind == DATE else None] * width_of(kind, of)
+        return [*found, *[None] * len(self.ages)]
+
+    @property
     def parts(self) -> Ints:
         """The first of the encoded columns that each thing became: where gaps are counted."""
         sources = self.sources
         return np.array([j for j, s in enumerate(sources) if j == 0 or sources[j - 1] != s], int)
 
-    def _are(self, wanted: str) -> Bools:
+    def _are(self, *wanted: str) -> Bools:
         found: list[bool] = []
         for kind, of in zip(self.kinds, self.levels, strict=True):
-            width = len(of or ()) if kind == CATEGORY else int(kind != END)
-            found += [kind == wanted] * width
+            found += [kind in wanted] * width_of(kind, of)
         return np.array([*found, *[False] * len(self.ages)], dtype=bool)
 
     # Tables
@@ -443,6 +456,11 @@ class Encoding(NamedTuple):
         if wrong:
             raise ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}.")
         return found
+
+
+def width_of(kind: str, levels: Sequence[str] | None) -> int:
+    """How many columns a column of the table becomes."""
+    return len(levels or ()) if kind == CATEGORY else int(kind != END)
 
 
 DATE_REMEDY = (

@@ -594,7 +594,9 @@ def before_steps(
             part, of = slice(table.offsets[j], table.offsets[j + 1]), columns == j
             values[of] = np.interp(values[of], table.scores[part], table.values[part])
     if "log1p" in steps:
-        values = np.expm1(values)
+        is_number = steps["log1p"].is_number
+        was_taken = True if is_number is None else is_number[columns]
+        values = np.where(was_taken, np.expm1(values, where=was_taken, out=values.copy()), values)
     return values
 
 

@@ -130,8 +130,8 @@ def columns_state(names: Sequence[str], preparation: Preparation | None) -> dict
     return {
         "names": columns.names,
         "parts": indices(columns.parts),
-        "is_number": columns.is_number.astype(np.uint8),
-        "raw": indices(columns.raw),
+        "is_measured": columns.is_measured.astype(np.uint8),
+        "day_zero": columns.day_zero,
     }
 
 

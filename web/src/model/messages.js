@@ -1,5 +1,7 @@
 /** Words for messages. */
 
+import { instant } from "./dates.js";
+
 /** Where branch and pseudotime are in doubt. */
 const MAY_MEAN_LITTLE = "its branch and pseudotime may mean little.";
 /** A new sample with such a p-value, or a smaller one, is far. */
@@ -65,13 +67,13 @@ const N_NAMED = 3;
  * The columns that make a sample far, as `branchwise transform` has them.
  *
  * @param {import("./trust.js").Told | null} told
- * @param {string[]} names
+ * @param {{names: string[], day_zero: (string | null)[]}} columns
  */
-export function driverWords(told, names) {
-  const words = (told?.drivers ?? []).map(({ column, value, expected }) =>
+export function driverWords(told, { names, day_zero: first }) {
+  const words = (told?.drivers ?? []).map(({ column: j, value, expected }) =>
     Number.isNaN(value) || Number.isNaN(expected)
-      ? names[column]
-      : `${names[column]} ${fourDigits(value)} (expected ${fourDigits(expected)})`,
+      ? names[j]
+      : `${names[j]} ${written(value, first[j])} (expected ${written(expected, first[j])})`,
   );
   // A category has several columns.
   return [...new Set(words)].join("; ");
@@ -81,18 +83,34 @@ export function driverWords(told, names) {
  * The columns that lie beyond the training table.
  *
  * @param {import("./trust.js").Told | null} told
- * @param {string[]} names
+ * @param {{names: string[], day_zero: (string | null)[]}} columns
  */
-export function rangeWords(told, names) {
+export function rangeWords(told, { names, day_zero: first }) {
   const all = told?.outside ?? [];
   const words = all
     .slice(0, N_NAMED)
     .map(
-      ({ column, value, low, high }) =>
-        `${names[column]} ${fourDigits(value)} (${fourDigits(low)} to ${fourDigits(high)})`,
+      ({ column: j, value, low, high }) =>
+        `${names[j]} ${written(value, first[j])} (${written(low, first[j])} to ${written(high, first[j])})`,
     );
   const more = all.length - N_NAMED;
   return [...words, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
+/** Dates further away are told as numbers of days. */
+const MOST_DAYS = 4e5;
+
+/**
+ * A value with so many digits, or four; days since a first one as a date.
+ *
+ * @param {number} value
+ * @param {string | null} first  The date of day 0.
+ * @param {(value: number) => string} [number]
+ */
+export function written(value, first, number = fourDigits) {
+  if (first === null || !(Math.abs(value) <= MOST_DAYS)) return number(value);
+  const seconds = Math.floor(instant(first) / 1e6) + Math.round(86400 * value);
+  return new Date(1000 * Math.floor(seconds)).toISOString().slice(0, 10);
 }
 
 /**

@@ -72,7 +72,7 @@ export function rawValue(model, value, j, covariates = []) {
 
 /** @type {Record<string, (step: Step, x: number, j: number, covariates: any[]) => number>} */
 const BACK = {
-  log1p: (_, x) => Math.expm1(x),
+  log1p: ({ is_number: isNumber }, x, j) => (!isNumber || isNumber[j] ? Math.expm1(x) : x),
   rank_normalize: ({ values, scores, offsets }, x, j) =>
     interpolated(x, scores.subarray(...offsets.subarray(j, j + 2)), values.subarray(offsets[j])),
   adjust: (step, x, j, covariates) => {

@@ -83,14 +83,15 @@ function footPoints({ nodes, node_dims: d, edges }, edge, position) {
  * What the columns of a row are made of: of a model that encodes some, there may be several of one.
  *
  * @param {any} model  state.model of the page.
- * @returns {{names: string[], parts: ArrayLike<number>, is_number: ArrayLike<number>,
- *   raw: ArrayLike<number>}}  Names of the features that they are made of; a column of each, by which
- *   gaps are counted; which are numbers of the table; and the feature of each.
+ * @returns {{names: string[], parts: ArrayLike<number>, is_measured: ArrayLike<number>,
+ *   day_zero: (string | null)[]}}  Names of the features that they are made of; a column of each, by
+ *   which gaps are counted; which are measured, and not levels; and the date of day 0 of days.
  */
 export function columnsOf({ columns, features }) {
   if (columns) return columns;
   const every = features.map((_, j) => j);
-  return { names: features, parts: every, is_number: features.map(() => 1), raw: every };
+  const [ones, none] = [features.map(() => 1), features.map(() => null)];
+  return { names: features, parts: every, is_measured: ones, day_zero: none };
 }
 
 /**
@@ -110,7 +111,7 @@ export function assess(trust, model, row, covariates) {
   const nearest = smallest(squared);
   const misfit = Math.sqrt(squared[nearest] / Math.max(sums.nKnown, 1));
   const inTable = (value, j) =>
-    columns.is_number[j] ? rawValue(model, value, j, covariates) : NaN;
+    columns.is_measured[j] ? rawValue(model, value, j, covariates) : NaN;
   return {
     misfit,
     p: pValue(given, misfit, sums.nKnown),
@@ -119,7 +120,7 @@ export function assess(trust, model, row, covariates) {
     drivers: toName(given, tree, known, residuals(tree, known, sums, nearest)).map(
       ({ column, expected }) => ({
         column,
-        value: columns.is_number[column] ? row[column] : NaN,
+        value: columns.is_measured[column] ? row[column] : NaN,
         expected: inTable(expected, column),
       }),
     ),
@@ -216,11 +217,11 @@ function pValue({ scores, center, beyond }, misfit, nKnown) {
 }
 
 /** The columns that lie beyond the training table by more than this part of its range. */
-function outside({ low, high, room }, { is_number: isNumber, raw }, row) {
+function outside({ low, high, room }, { is_measured: isMeasured }, row) {
   const found = [];
   row.forEach((value, column) => {
-    if (!isNumber[column]) return;
-    const [least, most] = [low[raw[column]], high[raw[column]]];
+    if (!isMeasured[column]) return;
+    const [least, most] = [low[column], high[column]];
     const width = room * (most - least);
     if (Number.isNaN(value) || (least - width <= value && most + width >= value)) return;
     const away = Math.max(least - value, value - most) / (most > least ? most - least : TINY);

@@ -1,6 +1,6 @@
 // A new sample: paste or drop a table, see where it falls.
 
-import { absentWords, driverWords, listed, rangeWords } from "../model/messages.js";
+import { absentWords, driverWords, listed, rangeWords, written } from "../model/messages.js";
 import { columnsOf } from "../model/trust.js";
 import { toCsv } from "../model/csv.js";
 import { download, fill, h, uniqueId } from "../view/dom.js";
@@ -225,15 +225,16 @@ function timeWords(app, { pseudotime, sure }) {
 }
 
 /** Columns that are to be looked at again, one to a line, and how many are missing. */
-function columnFacts({ told, missing }, { names, parts }) {
+function columnFacts({ told, missing }, { names, parts, day_zero: first }) {
+  const shown = (value, column) => written(value, first[column], number);
   const outside = (told?.outside ?? []).map(
-    ({ column, value, low, high }) =>
-      `${clipped(names[column])} ${number(value)}: ${number(low)} to ${number(high)} in the fit`,
+    ({ column: j, value, low, high }) =>
+      `${clipped(names[j])} ${shown(value, j)}: ${shown(low, j)} to ${shown(high, j)} in the fit`,
   );
   const drivers = (told?.drivers ?? []).map(({ column, value, expected }) => {
     const said = [value, expected].some(Number.isNaN)
       ? ""
-      : ` ${number(value)}: ${number(expected)} expected by the other columns`;
+      : ` ${shown(value, column)}: ${shown(expected, column)} expected by the other columns`;
     return `${clipped(names[column])}${said}`;
   });
   const more = outside.length - MOST_COLUMNS;
@@ -255,7 +256,7 @@ function likeliest(probabilities) {
 
 /** The columns of `branchwise transform`, but for the embedding. */
 function placedCsv(app) {
-  const columns = columnsOf(app.state.model).names;
+  const columns = columnsOf(app.state.model);
   const names = [
     "id",
     "branch",

@@ -69,7 +69,7 @@ test("columns are named with what they are compared with", () => {
     low: 8,
     high: 17.25,
   }));
-  const names = [..."abcd"];
+  const names = { names: [..."abcd"], day_zero: [null, null, null, null] };
   assert.equal(
     rangeWords({ outside }, names),
     "a 130 (8 to 17.25); b 140 (8 to 17.25); c 150 (8 to 17.25); and 1 more",
@@ -80,6 +80,14 @@ test("columns are named with what they are compared with", () => {
   ];
   assert.equal(driverWords({ drivers }, names), "b 135 (expected 13.24); d");
   assert.equal(rangeWords(null, names) + driverWords(null, names), "");
+  const dates = { names: ["seen"], day_zero: ["2024-01-01T12:00:00"] };
+  const early = { column: 0, value: -36525.25, low: 0, high: 30.5 };
+  assert.equal(
+    rangeWords({ outside: [early] }, dates),
+    "seen 1924-01-01 (2024-01-01 to 2024-02-01)",
+  );
+  const driver = { column: 0, value: 1e9, expected: 3 };
+  assert.equal(driverWords({ drivers: [driver] }, dates), "seen 1e+09 (expected 2024-01-04)");
 });
 
 test("columns that a table does not have are told", () => {

@@ -7,7 +7,7 @@ import { placeSamples, rootedTree } from "../../src/model/branches.js";
 import { decode } from "../../src/model/codec.js";
 import { driverWords, rangeWords } from "../../src/model/messages.js";
 import { placeSample } from "../../src/model/place.js";
-import { alongTree, rootedPlaces, trustModel } from "../../src/model/trust.js";
+import { alongTree, columnsOf, rootedPlaces, trustModel } from "../../src/model/trust.js";
 
 const cases = JSON.parse(readFileSync(new URL("trust.json", import.meta.url)));
 
@@ -37,8 +37,8 @@ cases.forEach((given, at) => {
       const { lower, upper, branches } = alongTree(trust, places, told.shares);
       assert.equal(tree.branches[branch[0]].name, said.branch[i]);
       assert.equal(missing, said.missing[i]);
-      assert.equal(rangeWords(told, model.features), said.out_of_range[i]);
-      assert.equal(driverWords(told, model.features), said.drivers[i]);
+      assert.equal(rangeWords(told, columnsOf(model)), said.out_of_range[i]);
+      assert.equal(driverWords(told, columnsOf(model)), said.drivers[i]);
       assertNear(pseudotime[0], said.pseudotime[i], "pseudotime");
       assertNear(distance, said.distance[i], "distance");
       assertNear(told.p, said.p[i], "p");
