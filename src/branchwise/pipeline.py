@@ -47,7 +47,7 @@ from .data.dask_passes import as_rows, computed
 from .data.gaps import count_missing, missing_by_column, missing_message
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
-from .placing.placer import Placed, Placer, unknown
+from .placing.placer import Placed, Placer, rows_of_samples, unknown
 from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
@@ -842,7 +842,8 @@ def learn_trajectory(
     message = occupancy_message(path)
     if message is not None:
         warnings.warn(message, stacklevel=2)
-    path = path.with_reference(reference_of(path, X, n_jobs=n_jobs))
+    rows = X if is_dask(X) else rows_of_samples(path.estimator_, X)
+    path = path.with_reference(reference_of(path, rows, n_jobs=n_jobs))
     return resampled(path, X, support, random_state=random_state, n_jobs=n_jobs, show=verbose > 0)
 
 

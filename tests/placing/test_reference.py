@@ -1,9 +1,11 @@
 """Rows held out, and what they say of new ones."""
 
 import re
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
@@ -13,7 +15,13 @@ from branchwise.datasets import make_tree
 from branchwise.persistence.format import ModelFileError, read_state, write_state
 from branchwise.pipeline import fit_pipeline
 from branchwise.placing import held_out
-from branchwise.placing.held_out import Scores, excess_of, numbers_in, reference_of
+from branchwise.placing.held_out import (
+    Scores,
+    excess_of,
+    has_variety,
+    numbers_in,
+    reference_of,
+)
 from branchwise.placing.reference import Reference
 from branchwise.trajectory import Trajectory
 
@@ -156,6 +164,8 @@ def test_files_keep_it(made, table, tmp_path):
         ({"rows": np.arange(200.0)}, "has rows in reference that are no array of integers"),
         ({"rows": np.arange(3)}, "has 200 n_known in reference for others that were held out"),
         ({"n_known": np.zeros(200, int)}, "has numbers of known columns in reference that are not"),
+        ({"varies": np.ones(8)}, "has varies in reference other than 8 truth values"),
+        ({"varies": np.ones(3, bool)}, "has varies in reference other than 8 truth values"),
         ({"usual": -1.0}, "has usual=-1.0 in reference but it must be above 0"),
         ({"room": -0.1}, "has room=-0.1 in reference but it must be a number from 0"),
         ({"room": np.inf}, "has room=inf in reference but it must be a number from 0"),
@@ -192,7 +202,7 @@ def test_kernels_and_given_graphs_have_none(table):
 
 def test_without_rows_held_out_there_is_no_p():
     one, none = np.ones(1), np.array([], dtype=np.intp)
-    made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf, 0.1)
+    made = Reference(np.eye(1), one, one > 0, one, one, none, np.empty(0), none, np.inf, 0.1)
     assert np.isnan(made.p_values(np.array([1.0]), np.array([1]))).all()
 
 
@@ -202,7 +212,8 @@ def test_gaps_do_not_change_the_scale_of_scores():
     held_out = np.sqrt(rng.chisquare(20, size=2000) / 20)
     known = np.full(2000, 20)
     one = np.ones(1)
-    made = Reference(np.eye(1), one, 0 * one, one, np.arange(2000), held_out, known, 3.0, 0.1)
+    rows = np.arange(2000)
+    made = Reference(np.eye(1), one, one > 0, one, one, rows, held_out, known, 3.0, 0.1)
     for n_known in (5, 10, 40):
         new = np.sqrt(rng.chisquare(n_known, size=4000) / n_known)
         share = (made.p_values(new, np.full(4000, n_known)) <= 0.05).mean()
@@ -320,3 +331,85 @@ def test_dates_and_ages_have_ranges_too(table):
     assert re.search(
         r"seen 1900-01-01 \(expected 20\d\d-\d\d-\d\d\)", places.loc["P201", "drivers"]
     )
+
+
+def sparse_mutations(n, rng):
+    """Simulated: ten columns on two factors, and twenty of which few rows have a 1."""
+    factors = rng.normal(size=(n, 2)) @ np.random.default_rng(5).normal(size=(2, 10))
+    rare = rng.random((n, 20)) < np.random.default_rng(6).uniform(0.005, 0.03, 20)
+    return np.column_stack([factors + 0.5 * rng.normal(size=(n, 10)), rare])
+
+
+def test_rare_values_do_not_make_rows_far():
+    """A column that is constant without the one row that has a 1 cannot be calibrated."""
+    shares, named = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame(sparse_mutations(400, rng)).add_prefix("x")
+        made = fit_pipeline(frame[:100], DDRTree(2, **QUICK), Preparation(standardize=True))
+        assert made.reference.varies[:10].all()
+        assert not made.reference.varies[10:].all()
+        places = made.place(frame[100:])
+        shares.append((places["p"] <= 0.05).mean())
+        named.append(((places["drivers"] != "") | (places["out_of_range"] != "")).mean())
+    error = np.std(shares, ddof=1) / np.sqrt(12)
+    assert np.mean(shares) <= 0.05 + 2 * error
+    assert np.mean(named) < 0.15
+
+
+def test_variety_is_counted_from_the_most_frequent_value():
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(40, 30)) * (rng.random((40, 30)) < np.linspace(0, 0.5, 30))
+    X = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    X[:, 0] = np.nan
+    wanted = []
+    for column in X.T:
+        counts = np.unique(column[~np.isnan(column)], return_counts=True)[1]
+        wanted.append(counts.sum() - counts.max(initial=0) >= 5)
+    assert has_variety(X).tolist() == wanted
+    assert 3 < sum(wanted) < 27
+    assert has_variety(X[:, :1]).tolist() == [True]  # if none has, all have a say
+
+
+@pytest.mark.parametrize("unit", [1.0, 1000.0])
+def test_row_order_and_units_do_not_change_how_far_rows_are(unit, table):
+    """Fifths, and rows to learn scatter from, are chosen by what rows hold."""
+    rows = table.mask(np.random.default_rng(3).random(table.shape) < 0.05)
+    other = unit * rows.iloc[np.random.default_rng(1).permutation(200)]
+    preparation = Preparation(impute="median", standardize=True)
+    one, two = (fit_pipeline(each, preparation=preparation) for each in (rows[:200], other))
+    near = {"rtol": 0, "atol": 1e-6}
+    own = two.training_places(other).loc[rows.index[:200]]
+    wanted = one.training_places(rows[:200])
+    np.testing.assert_allclose(own["misfit"], wanted["misfit"], **near)
+    np.testing.assert_allclose(own["p"], wanted["p"], rtol=0, atol=2 / 200)
+    new = two.place(unit * table[200:])
+    np.testing.assert_allclose(new["misfit"], one.place(table[200:])["misfit"], **near)
+
+
+@pytest.mark.parametrize("kind", ["object", "decimal", "polars", "Float64"])
+def test_numbers_of_any_type_have_the_same_reference(kind, table):
+    plain = learn_trajectory(table[:100], support=0)
+    if kind == "polars":
+        given = pl.DataFrame(table[:100])
+    elif kind == "decimal":
+        given = table[:100].astype({"hb": object}).assign(hb=lambda t: t["hb"].map(Decimal))
+    else:
+        given = table[:100].astype({"hb": kind})
+    found = learn_trajectory(given, support=0).reference_
+    np.testing.assert_allclose(found.noise, plain.reference_.noise)
+    np.testing.assert_allclose(found.misfit, plain.reference_.misfit)
+    np.testing.assert_array_equal(found.low, plain.reference_.low)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_columns_of_any_size_are_assessed(scale, table):
+    rows = table * np.where(np.arange(8) % 2, scale, 1 / scale)
+    made = fit_pipeline(rows[:60], DDRTree(2, **QUICK), Preparation(standardize=True))
+    assert made.place(rows[60:])["misfit"].median() < 2
+
+
+def test_a_column_that_was_constant_has_no_range(table):
+    rows = table.assign(k=3.0)
+    made = fit_pipeline(rows[:60], DDRTree(2, **QUICK), Preparation(standardize=True))
+    assert (made.place(rows[60:65].assign(k=8.0))["out_of_range"] == "").all()

@@ -40,7 +40,7 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
     ):
         raise Unsound(f"holds a pipeline with {n_given} features, but its parts have others")
     axes, _ = axes_of(model, preparation.steps_.get("pca"))
-    sizes = (*axes.shape, n_given, len(trajectory.view.points))
+    sizes = (*axes.shape, len(trajectory.view.points))
     reference = reference_from_state(state.get("reference"), sizes)
     return Pipeline(
         features, preparation, trajectory, is_rooted, reading, model.embedding_, reference

@@ -9,7 +9,7 @@ from ..placing.reference import Reference
 from .fields import Fields, is_covariance
 from .format import Unsound
 
-NAMES = ("spread", "noise", "low", "high", "misfit")
+NAMES = ("spread", "noise", "varies", "low", "high", "misfit")
 
 
 def reference_state(reference: Reference | None) -> dict[str, Any] | None:
@@ -21,8 +21,9 @@ def reference_state(reference: Reference | None) -> dict[str, Any] | None:
     >>> from branchwise.persistence.reference import reference_from_state, reference_state
     >>> from branchwise.placing.reference import Reference
     >>> one, none = np.ones(1), np.array([], dtype=np.intp)
-    >>> made = Reference(np.eye(1), one, 0 * one, one, none, np.empty(0), none, np.inf, 0.1)
-    >>> reference_from_state(reference_state(made), (1, 1, 1, 5)).noise
+    >>> varies, low = one > 0, 0 * one
+    >>> made = Reference(np.eye(1), one, varies, low, one, none, np.empty(0), none, np.inf, 0.1)
+    >>> reference_from_state(reference_state(made), (1, 1, 5)).noise
     array([1.])
     """
     if reference is None:
@@ -32,24 +33,31 @@ def reference_state(reference: Reference | None) -> dict[str, Any] | None:
     return state | {"usual": float(reference.usual), "room": float(reference.room)}
 
 
-def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Reference | None:
+def reference_from_state(state: Any, sizes: tuple[int, int, int]) -> Reference | None:
     """The reference of a state, with every part of it checked; None of an older file.
 
     Parameters
     ----------
     state : dict or None
-    sizes : (int, int, int, int)
-        Components, prepared columns, features and samples of the model that it belongs to.
+    sizes : (int, int, int)
+        Components, prepared columns and samples of the model that it belongs to.
     """
     if state is None:
         return None
     fields = Fields(state, "reference")
-    given = dict(zip(("n_axes", "n_prepared", "n_features", "n_samples"), sizes, strict=True))
+    given = dict(zip(("n_axes", "n_prepared", "n_samples"), sizes, strict=True))
     fields.sizes |= given
     spread = fields.floats("spread", "n_axes", "n_axes")
     if not is_covariance(spread):
         raise Unsound("has a spread in reference that is not the covariance of anything")
     noise = fields.floats("noise", "n_prepared", low=float(np.finfo(np.float64).tiny))
+    varies = fields.take("varies")
+    if (
+        not isinstance(varies, np.ndarray)
+        or varies.dtype.kind != "b"
+        or varies.shape != noise.shape
+    ):
+        raise Unsound(f"has varies in reference other than {len(noise)} truth values")
     low, high = fields.doubles("low", "n_prepared"), fields.doubles("high", "n_prepared")
     if not (low <= high).all():
         raise Unsound("has ranges in reference that end before they begin")
@@ -57,8 +65,8 @@ def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Refere
     misfit = fields.floats("misfit", "n_scored", low=0.0)
     usual, room = fields.number("usual"), fields.number("room")
     fields.finish()
-    if len(rows) and not (rows[0] >= 0 and (np.diff(rows) > 0).all() and rows[-1] < sizes[3]):
-        raise Unsound(f"has rows in reference that are not rows, in order, of {sizes[3]}")
+    if len(rows) and not (rows[0] >= 0 and (np.diff(rows) > 0).all() and rows[-1] < sizes[2]):
+        raise Unsound(f"has rows in reference that are not rows, in order, of {sizes[2]}")
     if not ((n_known > 0) & (n_known <= sizes[1])).all():
         raise Unsound(
             f"has numbers of known columns in reference that are not from 1 to {sizes[1]}"
@@ -68,7 +76,7 @@ def reference_from_state(state: Any, sizes: tuple[int, int, int, int]) -> Refere
     if not 0 <= room < np.inf:
         raise Unsound(f"has room={room!r} in reference but it must be a number from 0")
     rows, n_known = rows.astype(np.intp), n_known.astype(np.intp)
-    return Reference(spread, noise, low, high, rows, misfit, n_known, usual, room)
+    return Reference(spread, noise, varies, low, high, rows, misfit, n_known, usual, room)
 
 
 def _whole(fields: Fields, name: str) -> Floats:

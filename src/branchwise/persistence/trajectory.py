@@ -84,10 +84,10 @@ def trajectory_from_state(state: dict[str, Any]) -> Trajectory:
     return trajectory if support is None else trajectory.with_support(support)
 
 
-def _sizes(model: Any, points: Floats) -> tuple[int, int, int, int]:
+def _sizes(model: Any, points: Floats) -> tuple[int, int, int]:
     """Those that `reference_from_state` wants; there is none without an estimator."""
     d, n_features = (0, 0) if model is None else model.components_.shape
-    return d, n_features, n_features, len(points)
+    return d, n_features, len(points)
 
 
 def support_state(support: Support) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from .._compat import effective_n_jobs, import_pandas
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..data.dask import is_dask
 from ..data.moments import extremes
+from ..data.row_order import canonical_order
 from ..estimators.base import without_checkpoint
 from ..preprocessing import Preparation
 from ..solvers.conditional import TreeModel, fit_tree_model
@@ -37,6 +38,8 @@ TOL, N_STRETCHES = 1e-3, 60
 # The part of the rows held out of which nothing is told, and the least that is: a residual, and how
 # far a value lies beyond the range of its column, as a part of it.
 USUAL, LEAST_TOLD, LEAST_ROOM = 0.95, 3.0, 0.1
+# Rows that differ from the most frequent value of a column that has a say in how far a row is.
+LEAST_VARIED = 5
 
 
 class Fold(NamedTuple):
@@ -48,6 +51,8 @@ class Fold(NamedTuple):
     model: Any  # not fitted
     steps: Steps
     n_samples: int  # that the trajectory was learned from
+    varies: Bools  # encoded columns that have a say in how far a row is
+    names: list[str]  # of these, where columns are encoded
 
 
 class Scores(NamedTuple):
@@ -102,12 +107,19 @@ def reference_of(
     model = path.estimator_
     if model is None or model.kernel is not None or is_dask(X) or len(path.names_) != n_rows(X):
         return None
-    low, high = ranges(encoded(preparation, X))
+    numbers = encoded(preparation, X)
+    # From here on what is chosen depends on what rows hold, and not on where they stand.
+    order = order_of(numbers)
+    rows = order[chosen(len(order), MOST_SCORED)]
+    varies = has_variety(numbers_in(take(numbers, rows)))
+    low, high = ranges(numbers)
+    low[~varies], high[~varies] = -np.inf, np.inf
     with threadpool_limits(limits=1):  # sums go the same way every time
-        tree = around(path.view, model, preparation, X, covariates)
-    rows, scores = scores_of(path, X, preparation, covariates, n_jobs, on_fold)
-    is_scored = ~np.isnan(scores.misfit)
-    rows, scores = rows[is_scored], Scores(*(column[is_scored] for column in scores))
+        tree = around(path.view, model, preparation, X, covariates, order)
+    scores = scores_of(path, X, preparation, covariates, rows, varies, n_jobs, on_fold)
+    at = np.argsort(rows)
+    at = at[~np.isnan(scores.misfit[at])]
+    rows, scores = rows[at], Scores(*(column[at] for column in scores))
     has_scores = len(scores.misfit) > 0
     # Rows that were not learned from lie farther than those that were, by as much as axes and noise
     # follow the rows at hand. That goes with one over their number: of the excess in squared misfit
@@ -118,6 +130,7 @@ def reference_of(
     return Reference(
         tree.spread * wider,
         tree.noise * wider,
+        varies,
         low,
         high,
         rows,
@@ -133,30 +146,33 @@ def scores_of(
     X: Any,
     preparation: Preparation | None,
     covariates: Any,
+    rows: Ints,
+    varies: Bools,
     n_jobs: int | None,
     on_fold: Callable[[], None],
-) -> tuple[Ints, Scores]:
-    """Some rows, in order, and what they score when all is learned without them."""
+) -> Scores:
+    """What some rows score when all is learned without them."""
     steps = (*path.steps[:1], *filter(is_repeated, path.steps[1:]))
-    rows = chosen(n_rows(X), MOST_SCORED)
+    scores = Scores(*np.full((5, len(rows)), np.nan))
     if not can_repeat(path, steps):
-        return rows[:0], Scores(*np.empty((5, 0)))
+        return scores
     model = without_checkpoint(clone(path.estimator_)).set_params(verbose=0, callback=None)
     if effective_n_jobs(n_jobs) > 1:
         model.set_params(n_jobs=1)
     again = None if preparation is None else clone(preparation)
-    fold = Fold(take(X, rows), take(covariates, rows), again, model, steps, n_rows(X))
+    names = [] if preparation is None else encoded_names(preparation)
+    some = take(X, rows), take(covariates, rows)
+    fold = Fold(*some, again, model, steps, n_rows(X), varies, names)
     order = np.random.default_rng(SEED).permutation(len(rows))
     parts = np.array_split(order, min(N_FOLDS, len(rows)))
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(scored)(fold, np.sort(part)) for part in parts
     )
-    scores = Scores(*np.full((5, len(rows)), np.nan))
     for part, done in zip(parts, found, strict=True):
         for column, values in zip(scores, done, strict=True):
             column[np.sort(part)] = values
         on_fold()
-    return rows, scores
+    return scores
 
 
 def excess_of(scores: Scores) -> float:
@@ -188,18 +204,36 @@ def _scored(fold: Fold, out: Ints) -> Scores:
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", UserWarning)  # the fit itself has told
             view, model, preparation = learned_again(fold, rest)
-            tree = around(view, model, preparation, *part_of(fold, rest))
+            tree = around(view, model, preparation, *part_of(fold, rest), np.arange(len(rest)))
     except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError):
         return Scores(*np.full((5, len(out)), np.nan))
     places = places_of(view)
     n_branches = len(view.branches.names)
-    new, own_rows = (encoded(preparation, part_of(fold, of)[0]) for of in (out, rest))
-    away = farthest(numbers_in(new), *ranges(own_rows))
+    varies = those_that_vary(fold, preparation)
+    new, others = (numbers_in(encoded(preparation, part_of(fold, of)[0])) for of in (out, rest))
+    away = farthest(new[:, varies], *ranges(others[:, varies]))
     some = rest[chosen(len(rest), len(out))]
     known = [one_by_one(preparation, *part_of(fold, of), len(tree.mean)) for of in (out, some)]
+    known = [np.where(varies, rows, np.nan) for rows in known]
     found, own = (trust_of(tree, places, n_branches, rows) for rows in known)
-    within = np.full(len(out), np.nanmedian(own.misfit))
+    has_values = ~np.isnan(own.misfit)
+    usual = np.median(own.misfit[has_values]) if has_values.any() else np.nan
+    within = np.full(len(out), usual)
     return Scores(found.misfit, found.n_known.astype(np.float64), found.largest, away, within)
+
+
+def those_that_vary(fold: Fold, preparation: Preparation | None) -> Bools:
+    """Which columns have a say; without some rows, there may be fewer levels."""
+    names = [] if preparation is None else encoded_names(preparation)
+    if names == fold.names:
+        return fold.varies
+    varies = dict(zip(fold.names, fold.varies, strict=True))
+    return np.array([varies[name] for name in names])
+
+
+def encoded_names(preparation: Preparation) -> list[str]:
+    """The names of encoded columns; none where nothing is encoded."""
+    return list(preparation.steps_["encode"].names) if "encode" in preparation.steps_ else []
 
 
 def learned_again(fold: Fold, rows: Ints) -> tuple[View, Any, Preparation | None]:
@@ -215,12 +249,13 @@ def learned_again(fold: Fold, rows: Ints) -> tuple[View, Any, Preparation | None
 
 
 def around(
-    view: View, model: Any, preparation: Preparation | None, X: Any, covariates: Any
+    view: View, model: Any, preparation: Preparation | None, X: Any, covariates: Any, order: Ints
 ) -> TreeModel:
-    """Scatter and noise around a tree, from at most so many of its rows."""
+    """Scatter and noise around a tree, from at most so many of its rows, chosen in this order."""
     pca = None if preparation is None else preparation.steps_.get("pca")
     axes, mean = axes_of(model, pca)
-    some = chosen(n_rows(X), max(2 * len(axes), min(MOST_FITTED, MOST_NUMBERS // axes.shape[1])))
+    most = max(2 * len(axes), min(MOST_FITTED, MOST_NUMBERS // axes.shape[1]))
+    some = order[chosen(len(order), most)]
     known = prepared(preparation, take(X, some), take(covariates, some))
     coarse, fine = places_of(view, N_STRETCHES), places_of(view)
     found = fit_tree_model(known, axes, mean, coarse.points, coarse.weights, tol=TOL)
@@ -287,6 +322,60 @@ def chosen(n: int, most: int) -> Ints:
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(SEED).choice(n, most, replace=False))
+
+
+def order_of(X: Any) -> Ints:
+    """An order of rows that depends on what they hold, in whatever unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import order_of
+    >>> X = np.array([[3.0, 1.0], [np.nan, 1.0], [2.0, 5.0]])
+    >>> np.array_equal(X[order_of(X)], 1000 * X[::-1][order_of(X[::-1])] / 1000, equal_nan=True)
+    True
+    """
+    if sparse.issparse(X):
+        filled = sparse.csr_array(X, dtype=np.float64, copy=True)
+        filled.data = np.nan_to_num(filled.data, nan=0.0)
+        return canonical_order(filled)
+    numbers = numbers_in(X)
+    is_gap = np.isnan(numbers)
+    if not is_gap.any():
+        return canonical_order(numbers)
+    # A gap is below all values of its column, by a whole range.
+    low, high = ranges(numbers)
+    is_known = np.isfinite(low)
+    low, high = np.where(is_known, low, 0.0), np.where(is_known, high, 0.0)
+    return canonical_order(np.where(is_gap, low - (high - low) - (low == high), numbers))
+
+
+def has_variety(X: Floats) -> Bools:
+    """Which columns have at least five rows that differ from the most frequent value.
+
+    The others are nearly constant: rare mutations, rare levels. Without the one row that has such a
+    value, nothing is known of how it scatters, so that rows held out cannot tell how far a new row
+    with it is. All columns have if none has.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_columns)
+        NaN is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import has_variety
+    >>> rare, usual = np.zeros(20), np.arange(20.0)
+    >>> rare[:4] = 1
+    >>> has_variety(np.column_stack([rare, usual]))
+    array([False,  True])
+    """
+    n_known = (~np.isnan(X)).sum(axis=0)
+    # A value that more than half of the rows have is in the middle of them; NaN comes last.
+    middle = np.sort(X, axis=0)[n_known // 2 - (n_known > 0), np.arange(X.shape[1])]
+    found = n_known - (middle == X).sum(axis=0) >= LEAST_VARIED
+    return found if found.any() else np.ones(X.shape[1], dtype=bool)
 
 
 def ranges(X: Any) -> tuple[Floats, Floats]:

@@ -148,7 +148,7 @@ class Placer:
             return unknown(missing, self.n_branches)
         reference, tree = self.reference, self.tree
         dense = as_dense(X)
-        known = self.known(dense, covariates)
+        known = np.where(reference.varies, self.known(dense, covariates), np.nan)
         found = trust_of(tree, self.places, self.n_branches, known)
         far = np.flatnonzero(found.largest > reference.usual)
         rows, named, expected = to_name(tree, known[far], reference.usual)

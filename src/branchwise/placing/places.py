@@ -44,7 +44,8 @@ def places_of(view: View, n_stretches: int = N_STRETCHES) -> Places:
     )
     lengths = placed.lengths
     longest = max(float(lengths.sum()) / n_stretches, np.finfo(np.float64).tiny)
-    n_parts = np.maximum(1, np.ceil(lengths / longest)).astype(np.intp)
+    # Rounding must not decide how many parts an edge has.
+    n_parts = np.maximum(1, np.ceil(lengths / longest - 1e-9)).astype(np.intp)
     along = placed.position * n_parts[placed.edge]
     part = np.minimum(along.astype(np.intp), n_parts[placed.edge] - 1)
     stretch = np.concatenate([[0], np.cumsum(n_parts)])[placed.edge] + part

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import Floats, Ints
+from .._typing import Bools, Floats, Ints
 from ..solvers.conditional import TreeModel
 from .places import Places
 
@@ -22,9 +22,12 @@ class Reference:
         learned from.
     noise : array of shape (n_prepared,)
         The variance that each prepared column of these has beside, before any pca.
+    varies : array of bool, shape (n_prepared,)
+        Columns that have a say in how far a row is: at least five rows of the training table
+        differ from the most frequent value.
     low, high : arrays of shape (n_prepared,)
         The range of each of these in the training table, in its units: dates in days, ages in
-        years.
+        years; all numbers for the columns that do not vary.
     rows : array of int, shape (n_scored,)
         The training rows that were held out and scored, in order; none if that cannot be done.
     misfit : array of shape (n_scored,)
@@ -44,13 +47,15 @@ class Reference:
     >>> from branchwise.placing.reference import Reference
     >>> one, misfit = np.ones(1), np.linspace(0.5, 2, 19)
     >>> known = np.full(19, 10)
-    >>> found = Reference(np.eye(1), one, 0 * one, one, np.arange(19), misfit, known, 3.0, 0.1)
+    >>> varies, low, rows = one > 0, 0 * one, np.arange(19)
+    >>> found = Reference(np.eye(1), one, varies, low, one, rows, misfit, known, 3.0, 0.1)
     >>> found.p_values(np.array([2.5, 1.0]), np.array([10, 10]))
     array([0.05, 0.7 ])
     """
 
     spread: Floats
     noise: Floats
+    varies: Bools
     low: Floats
     high: Floats
     rows: Ints

@@ -140,7 +140,7 @@ def residuals(tree: TreeModel, rows: Floats, sums: Sums, nearest: Ints) -> Resid
     w = apply(sums.K, sums.b - apply(sums.G, c))
     precise = np.where(sums.known, (e - w @ A) / psi, 0.0)  # Λe
     flat = sums.K.reshape(len(sums.K), -1)
-    own = 1 / psi - (flat @ products(A.T).T) / psi**2  # Λ_jj
+    own = (1 - (flat @ products(A.T).T) / psi) / psi  # Λ_jj
     own = np.maximum(own, np.finfo(np.float64).tiny)
     return Residuals(precise / np.sqrt(own))
 

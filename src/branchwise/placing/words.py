@@ -150,7 +150,7 @@ def range_words(
         columns = np.flatnonzero(is_beyond[i])
         away = np.maximum(low[columns] - X[i, columns], X[i, columns] - high[columns])
         width = (high - low)[columns]
-        away = away / np.where(width > 0, width, np.finfo(np.float64).tiny)
+        away = np.where(width > 0, away / np.where(width > 0, width, 1.0), np.inf)
         columns = columns[np.argsort(-away, kind="stable")]
         told = [
             column_word(names[j], X[i, j], between(low[j], high[j], day_zero[j]), first=day_zero[j])

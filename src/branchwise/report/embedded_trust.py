@@ -52,6 +52,7 @@ def trust_state(path: Trajectory, reference: Reference | None) -> dict[str, Any]
     return {
         "spread": double(reference.spread),
         "noise": double(reference.noise),
+        "varies": reference.varies.astype(np.uint8),
         "low": double(reference.low),
         "high": double(reference.high),
         "edge": indices(placement.edge[places.sample]),

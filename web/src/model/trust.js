@@ -105,7 +105,9 @@ export function columnsOf({ columns, features }) {
  */
 export function assess(trust, model, row, covariates) {
   const { given, tree, columns } = trust;
-  const known = prepareKnown(model, row, covariates);
+  const known = prepareKnown(model, row, covariates).map((value, j) =>
+    given.varies[j] ? value : NaN,
+  );
   const sums = sumsOf(trust, known);
   const squared = squaredDistances(tree, sums);
   const nearest = smallest(squared);
@@ -224,7 +226,8 @@ function outside({ low, high, room }, { is_measured: isMeasured }, row) {
     const [least, most] = [low[column], high[column]];
     const width = room * (most - least);
     if (Number.isNaN(value) || (least - width <= value && most + width >= value)) return;
-    const away = Math.max(least - value, value - most) / (most > least ? most - least : TINY);
+    const beyond = Math.max(least - value, value - most);
+    const away = most > least ? beyond / (most - least) : Infinity;
     found.push({ column, value, low: least, high: most, away });
   });
   return found.sort((a, b) => b.away - a.away || a.column - b.column);
