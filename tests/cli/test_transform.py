@@ -102,7 +102,7 @@ def test_rows_with_gaps_are_placed_whatever_the_fit_did_with_its_own(
     new.to_csv(tmp_path / "new.csv", index=False)
     code, text, err = branchwise("transform", out, tmp_path / "new.csv")
     assert code == 0
-    assert "1 rows have no value of any feature and are placed nowhere." in err
+    assert "1 row has no value of any feature and is placed nowhere." in err
     places = pd.read_csv(io.StringIO(text), index_col=0)
     assert places["missing"].tolist() == [0, 0, 1, 7, 0]
     assert places["pseudotime"].notna().tolist() == [True, True, True, False, True]
@@ -115,8 +115,8 @@ def test_a_wrong_unit_is_flagged_and_named(fitted, simulated, tmp_path, branchwi
     new.to_csv(tmp_path / "new.csv", index=False)
     code, text, err = branchwise("transform", fitted, tmp_path / "new.csv")
     assert code == 0
-    assert "1 of 5 rows (20 %; 5 % are usual) lie farther from the tree" in err
-    assert "1 of 5 rows have values beyond the range of the rows of the fit." in err
+    assert "1 of 5 rows (20 %; 5 % are usual) lies farther from the tree" in err
+    assert "1 of 5 rows has values beyond the range of the rows of the fit." in err
     assert "Columns most often to blame (look at their units): 'lab2' (1)." in err
     row = pd.read_csv(io.StringIO(text), index_col=0).iloc[1]
     assert row["p"] <= 0.05

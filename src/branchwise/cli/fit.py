@@ -46,7 +46,7 @@ from .results import (
     write_frame,
     write_json,
 )
-from .samples import our_columns, readable, samples_table
+from .samples import Doubts, our_columns, readable, samples_table
 
 AT_THE_FIT = (
     "pass --impute model, --impute median or --impute drop, or leave columns out with --exclude"
@@ -134,13 +134,18 @@ def fit(
     warn_of_empty_stretches(made.trajectory)
     console.stage("write")
     with new_folder(request.out, force=request.force) as folder:
-        tables, columns = tables_of(made, table, request.colors)
+        places = made.training_places(table)
+        doubts = Doubts(made.features)
+        doubts.add(places)
+        tables, columns = tables_of(made, places, table, request.colors)
         about = tables["samples"][columns["annotations"]]
         colors = request.colors or default_colors(made.is_rooted, about)
         files = write_results(folder, made, tables, columns, colors, request)
         console.stage("report" if request.has_report else None)
         told = told_by(console)
         facts = record(made, table, request, work, told, sha256, started, columns, files)
+        facts["between_branches"] = doubts.n_between
+        facts["doubts"] = [doubts.of_between()] if doubts.n_between else []
         if request.has_report and add_report(folder, made, table, facts, about, colors[0]):
             files["report"] = REPORT
         console.stage(None)
@@ -293,12 +298,12 @@ def add_report(
 
 
 def tables_of(
-    made: Pipeline, table: Table, colors: Sequence[str]
+    made: Pipeline, places: Any, table: Table, colors: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """The tables to write, and the columns of the first by kind."""
     model, path, pandas = made.estimator, made.trajectory, import_pandas()
-    places = made.training_places(table)
     if made.is_rooted and path.view.end is not None:
+        places = places.copy(deep=False)
         places.insert(3, "progress", path.progress_)
     names = places.index.tolist()
     kept = table.annotations.loc[names] if len(names) < len(table.samples) else table.annotations
@@ -473,7 +478,8 @@ def describe(facts: dict[str, Any], out: Path) -> str:
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
         f"{counted(graph['forks'], 'fork')}\n"
         f"{found}"
-        f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
+        + "".join(f"places     {line}\n" for line in facts["doubts"])
+        + f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
         f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
         f"written    {', '.join([*files, RUN])} in {out}/"
     )

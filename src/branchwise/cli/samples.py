@@ -96,6 +96,18 @@ def significant(values: Floats, digits: int = DIGITS) -> Floats:
     return np.where(some, np.round(values * up / down) * down / up, values)
 
 
+def rows_in_words(n: int) -> str:
+    """How many rows.
+
+    Examples
+    --------
+    >>> from branchwise.cli.samples import rows_in_words
+    >>> rows_in_words(1), rows_in_words(1200)
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} row{'' if n == 1 else 's'}"
+
+
 def most_by_chance(n_rows: int) -> float:
     """So many of these rows at most have a p of 0.05 or less by chance, in 19 of 20 tables.
 
@@ -109,7 +121,9 @@ def most_by_chance(n_rows: int) -> float:
 
 
 class Doubts:
-    """Rows that lie far from the tree, and the columns to blame, counted part by part.
+    """Rows that lie far from the tree or between branches, and the columns to blame, counted.
+
+    Tables come part by part.
 
     Examples
     --------
@@ -117,7 +131,7 @@ class Doubts:
     >>> from branchwise.cli.samples import Doubts
     >>> row = {"p": [0.01], "out_of_range": ["hb 135 (8 to 17)"], "drivers": [""], "distance": 1.0}
     >>> doubts = Doubts(["hb"])
-    >>> doubts.add(pd.DataFrame(row))
+    >>> doubts.add(pd.DataFrame(row | {"branch": "A-B", "likeliest_branch": "A-B"}))
     >>> print(doubts.sentences()[2])
     Columns most often to blame (look at their units): 'hb' (1).
     """
@@ -125,6 +139,7 @@ class Doubts:
     def __init__(self, features: Collection[str]) -> None:
         self.features = set(features)
         self.n_rows = self.n_far = self.n_beyond = self.n_unknown = 0
+        self.n_placed = self.n_between = 0
         self.blamed: Counter[str] = Counter()
 
     def add(self, places: Any) -> None:
@@ -134,6 +149,10 @@ class Doubts:
         self.n_far += int(is_far.sum())
         self.n_beyond += int((places["out_of_range"] != "").sum())
         self.n_unknown += int(places["distance"].isna().sum())
+        self.n_placed += int(places["distance"].notna().sum())
+        if "branch" in places:  # not without a root
+            likely = places["likeliest_branch"]
+            self.n_between += int((likely.notna() & (likely != places["branch"])).sum())
         is_doubtful = is_far | (places["out_of_range"] != "").to_numpy()
         doubtful = places[is_doubtful]
         for words in zip(doubtful["out_of_range"], doubtful["drivers"], strict=True):
@@ -141,37 +160,60 @@ class Doubts:
             self.blamed.update(list(dict.fromkeys(names)))
 
     def sentences(self) -> list[str]:
-        """What to tell, if there is anything: more rows that are far than chance makes, say."""
-        found = []
-        if self.n_far > (0 if self.n_beyond else most_by_chance(self.n_rows)):
-            share = f"{100 * self.n_far / self.n_rows:.0f} %; 5 % are usual"
-            found.append(
-                f"{self.n_far:,} of {self.n_rows:,} rows ({share}) lie farther from the tree than "
-                "95 % of the rows of the fit (p <= 0.05); look at them before you trust their "
-                "places."
-            )
+        """What to tell, if there is anything; columns are blamed for more than chance makes."""
+        most = 0.0 if self.n_beyond else most_by_chance(self.n_rows)
+        is_chance = self.n_far <= most
+        found = [self.of_far(is_chance=is_chance)] if self.n_far else []
         if self.n_beyond:
             found.append(
-                f"{self.n_beyond:,} of {self.n_rows:,} rows have values beyond the range of the "
-                "rows of the fit."
+                f"{self.n_beyond:,} of {rows_in_words(self.n_placed)} "
+                f"{'has' if self.n_beyond == 1 else 'have'} values beyond the range of the rows "
+                "of the fit."
             )
-        if self.blamed and found:
-            most = [f"{name!r} ({count:,})" for name, count in self.blamed.most_common(N_BLAMED)]
+        if self.blamed and not (is_chance and not self.n_beyond):
+            named = [f"{name!r} ({count:,})" for name, count in self.blamed.most_common(N_BLAMED)]
             more = ["and others"] if len(self.blamed) > N_BLAMED else []
             found.append(
-                "Columns most often to blame (look at their units): " + ", ".join(most + more) + "."
+                "Columns most often to blame (look at their units): "
+                + ", ".join(named + more)
+                + "."
             )
+        found += [self.of_between()] if self.n_between else []
         if self.n_unknown:
+            one = self.n_unknown == 1
             found.append(
-                f"{self.n_unknown:,} rows have no value of any feature and are placed nowhere."
+                f"{rows_in_words(self.n_unknown)} {'has' if one else 'have'} no value of any "
+                f"feature and {'is' if one else 'are'} placed nowhere."
             )
         return found
+
+    def of_far(self, *, is_chance: bool) -> str:
+        """How many rows lie far, and whether to look at them."""
+        rest = "so many may be chance" if is_chance else "look at them before you trust their places"
+        return (
+            f"{self.n_far:,} of {rows_in_words(self.n_rows)} "
+            f"({100 * self.n_far / self.n_rows:.0f} %; 5 % are usual) "
+            f"{'lies' if self.n_far == 1 else 'lie'} farther from the tree than 95 % of the rows "
+            f"of the fit (p <= 0.05); {rest}."
+        )
+
+    def of_between(self) -> str:
+        """How many rows are likelier to belong to another branch than the nearest one."""
+        one = self.n_between == 1
+        return (
+            f"{self.n_between:,} of {rows_in_words(self.n_placed)} "
+            f"({100 * self.n_between / self.n_placed:.0f} %) {'lies' if one else 'lie'} nearest "
+            f"to one branch but more likely {'belongs' if one else 'belong'} to another "
+            f"(likeliest_branch): the branch of {'this row' if one else 'these rows'} is not "
+            "certain."
+        )
 
     def facts(self) -> dict[str, Any]:
         """The same for machines."""
         return {
             "far": self.n_far,
             "out_of_range": self.n_beyond,
+            "between_branches": self.n_between,
             "nothing_known": self.n_unknown,
             "blamed": dict(self.blamed.most_common(N_BLAMED)),
         }
