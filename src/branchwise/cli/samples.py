@@ -189,7 +189,9 @@ class Doubts:
 
     def of_far(self, *, is_chance: bool) -> str:
         """How many rows lie far, and whether to look at them."""
-        rest = "so many may be chance" if is_chance else "look at them before you trust their places"
+        rest = (
+            "so many may be chance" if is_chance else "look at them before you trust their places"
+        )
         return (
             f"{self.n_far:,} of {rows_in_words(self.n_rows)} "
             f"({100 * self.n_far / self.n_rows:.0f} %; 5 % are usual) "
