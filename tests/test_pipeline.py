@@ -341,6 +341,26 @@ def test_polars_tables(frame):
     np.testing.assert_array_equal(made.transform(pl.from_pandas(new)), expected.transform(new))
 
 
+def test_a_column_that_is_called_alike_is_named(frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
+    with pytest.warns(UserWarning, match=r"Is 'b' the column 'B '\? Then give it that name\."):
+        made.place(frame.rename(columns={"b": "B "}))
+
+
+def test_the_dates_of_an_age_that_is_not_there_are_listed(frame):
+    """The age counts as one feature, though it needs two columns."""
+    days = pd.Timestamp("1960-01-01") + pd.to_timedelta(np.arange(len(frame)) * 97, unit="D")
+    dated = frame.assign(born=days, seen=pd.Timestamp("2024-05-01"))
+    preparation = Preparation(standardize=True, ages={"years": ("born", "seen")})
+    made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
+    assert (len(made.features), made.n_features) == (7, 6)
+    without = [dated.drop(columns="born"), dated.assign(born=None)]
+    for new in [*without, without[0].iloc[:1]]:
+        with pytest.warns(UserWarning, match=r"no values of 1 of the 7 features: 'born';"):
+            places = made.place(new)
+        assert (places["missing"] == 1).all()
+
+
 def test_lacking_features_are_listed(frame):
     made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     said = "has no values of 2 of the 4 features: 'b', 'd'; its samples are placed by the others"

@@ -24,6 +24,7 @@ from .data.advice import (
     advise_on_size,
     advise_on_table,
 )
+from .data.categories import is_blank
 from .data.columns import (
     check_numbers_there,
     column,
@@ -52,7 +53,7 @@ from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import CATEGORY, NUMBER
+from .preprocessing.encoding import CATEGORY, END, NUMBER
 from .trajectory.clumps import clumps_message, n_tips, two_valued
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
@@ -470,6 +471,12 @@ class Pipeline:
             return list(self.features)
         return [n for n, kind in zip(step.columns, step.kinds, strict=True) if kind == NUMBER]
 
+    @property
+    def n_features(self) -> int:
+        """How many features it learned from: an age is one, and not its two dates."""
+        step = self.preparation.steps_.get("encode")
+        return len(self.features) if step is None else len(step.parts)
+
     @cached_property
     def placer(self) -> Placer:
         """What places rows; other processes need no more."""
@@ -654,16 +661,23 @@ class Pipeline:
             yield from self._chunks(table)
             return
         X, absent = self._known(table)
-        without = absent if X.shape[0] == 1 else self._without_values(X)
+        without = absent if X.shape[0] == 1 else self._without_values(table, X)
         if without:
-            warnings.warn(absent_message(table.source, without, len(self.features)), stacklevel=4)
+            spare = [name for name in names_of(table) if name not in self._wanted]
+            message = absent_message(table.source, without, len(self.features), spare)
+            warnings.warn(message, stacklevel=4)
         about = covariates(table, adjusted_columns(table, self.preparation))
         yield self.placer.place(X, about, absent), table.samples
 
-    def _without_values(self, X: Matrix) -> list[str]:
-        """The features of which rows, encoded where that is done, have no value at all."""
+    def _without_values(self, table: Table, X: Matrix) -> list[str]:
+        """The features of which the rows of a table, X once encoded, have no value at all."""
         made = self.placer.columns
         empty = {made.names[j] for j in np.flatnonzero(count_missing(X) == max(X.shape[0], 1))}
+        step, there = self.preparation.steps_.get("encode"), set(names_of(table))
+        ends = [] if step is None else zip(step.columns, step.kinds, strict=True)
+        for name, kind in ends:
+            if kind == END and (name not in there or is_blank(column(table, name)).all()):
+                empty.add(name)
         return [name for name in self.features if name in empty]
 
     def _known(self, table: Table) -> tuple[Matrix, list[str]]:
@@ -701,7 +715,9 @@ class Pipeline:
         absent = [n for n in self.features if n not in has and n not in about]
         if absent:
             columns(table, present or self.features)  # complains if nothing is there
-            warnings.warn(absent_message(table.source, absent, len(self.features)), stacklevel=5)
+            spare = [name for name in table.features if name not in self._wanted]
+            message = absent_message(table.source, absent, len(self.features), spare)
+            warnings.warn(message, stacklevel=5)
         X = as_chunks(columns(table, present))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
         given = dask.delayed((table.source, self.placer, present, absent), traverse=False)

@@ -381,7 +381,7 @@ def record(
         "input": {
             "path": str(request.source),
             "n_samples": len(table.samples),
-            "n_features": len(made.features),
+            "n_features": made.n_features,
             "n_annotations": table.annotations.shape[1],
             "dropped": [name for name in table.samples if name not in kept],
             "sha256": sha256,

@@ -1,5 +1,6 @@
 """Places, how much to trust them and which columns make them far, as one table."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from .placer import Assessed
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# So many columns are named that may be called otherwise.
+N_ALIKE = 3
 # Columns that mean nothing where no root was given: branches are named from the root outwards.
 OF_ROOTS = (
     "branch",
@@ -90,8 +93,22 @@ def likeliest_branches(probabilities: Floats, names: Sequence[str]) -> Any:
     return found[best]
 
 
-def absent_message(source: str, absent: list[str], n_features: int) -> str:
-    """Which columns a table does not have.
+def folded(name: str) -> str:
+    """A name without capitals, blanks and signs.
+
+    Examples
+    --------
+    >>> from branchwise.placing.table import folded
+    >>> folded("Hb (g/dl)")
+    'hbgdl'
+    """
+    return re.sub(r"[\W_]+", "", name.lower())
+
+
+def absent_message(
+    source: str, absent: list[str], n_features: int, spare: Sequence[str] = ()
+) -> str:
+    """Which columns a table does not have, and which others may be meant.
 
     Examples
     --------
@@ -99,8 +116,16 @@ def absent_message(source: str, absent: list[str], n_features: int) -> str:
     >>> absent_message("new.csv", ["hb", "crp"], 20)
     "new.csv has no values of 2 of the 20 features: 'hb', 'crp'; its samples are placed by the
     others."
+    >>> print(absent_message("new.csv", ["hb"], 20, ["HB", "site"]))
+    new.csv has no values of 1 of the 20 features: 'hb'; its samples are placed by the others. Is
+    'hb' the column 'HB'? Then give it that name.
     """
+    called = {folded(name): name for name in reversed(spare)}
+    alike = [(name, called[folded(name)]) for name in absent if folded(name) in called][:N_ALIKE]
+    pairs = " and ".join(f"{name!r} the column {found!r}" for name, found in alike)
+    hint = f" Is {pairs}? Then give {'it that name' if len(alike) == 1 else 'them these names'}."
     return (
         f"{source} has no values of {len(absent)} of the {n_features} features: "
         f"{listed(map(repr, absent), 10)}; its samples are placed by the others."
+        + (hint if alike else "")
     )
