@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.stats import spearmanr
 from sklearn import datasets
 
 import branchwise.datasets as simulated
@@ -71,7 +72,34 @@ def test_the_part_of_a_column_does_not_depend_on_the_unit_of_all(power, column):
     assert said[0].startswith(f"'m{column}' carries")
 
 
+def test_a_few_columns_in_other_units_carry_most_of_the_variance():
+    X = normal(80, 8) * [1, 2, 90, 1, 60, 1, 2, 1]
+    (said,) = advise_on_prepared(X, ["hb", "crp", "ldh", "k", "platelets", "na", "ca", "mg"])
+    assert said.startswith(
+        "'ldh', 'platelets' together carry nearly all of the variance of all 8 numeric features, "
+        "so that the tree shows little but these; "
+    )
+    assert "(--standardize)" in said
+
+
 # Copies
+
+
+def test_copies_that_were_both_rounded_are_copies():
+    """Heights in cm and in inches; two others are alike but for one outlier in both."""
+    rng = np.random.default_rng(0)
+    cm = rng.normal(172, 9, size=200)
+    X = np.c_[cm.round(), (cm / 2.54).round(1), rng.normal(13, 2, size=(200, 2)).round(1)]
+    X[7, 2:] = 5000
+    assert np.corrcoef(X[:, 2], X[:, 3])[0, 1] > 0.999
+    assert find_copies(X, moments_of(X)) == [[0, 1]]
+
+
+def test_copies_in_wide_tables_are_found_if_they_are_exact():
+    X = normal(30, 1500)
+    X[:, 1200] = 40 - 1.8 * X[:, 3]
+    assert moments_of(X).products is None
+    assert find_copies(X, moments_of(X)) == [[3, 1200]]
 
 
 def test_copies_are_named_in_one_message():
@@ -80,7 +108,7 @@ def test_copies_are_named_in_one_message():
     X[:, 4] = 1.8 * X[:, 1] + 32
     X[:, 5] = -X[:, 0]
     (said,) = advise_on_table(X, ["weight", "celsius", "hb", "again", "fahrenheit", "minus"])
-    assert said.startswith("3 features are copies of others (up to unit and offset)")
+    assert said.startswith("3 features are copies of others (up to unit, offset and rounding)")
     assert "'again', 'minus' of 'weight', 'fahrenheit' of 'celsius'" in said
     assert "(--exclude)" in said
 
@@ -104,7 +132,9 @@ def test_copies_are_found_as_by_all_correlations(seed, n_rows, decimals, factor,
     for i in range(6):
         for j in range(i + 1, 6):
             tied = [n_rows - np.unique(X[:, k], return_counts=True)[1].max() for k in (i, j)]
-            if min(tied) >= 5 and abs(np.corrcoef(X[:, i], X[:, j])[0, 1]) > 1 - 1e-11:
+            by_value = abs(np.corrcoef(X[:, i], X[:, j])[0, 1])
+            by_rank = abs(spearmanr(X[:, i], X[:, j]).statistic)
+            if min(tied) >= 5 and by_value >= 0.999 and by_rank >= 0.99:
                 expected.add((i, j))
     assert found == expected
 
@@ -144,12 +174,35 @@ def test_many_copies_of_one_column():
 
 
 def test_outcomes_among_the_features():
-    X = np.c_[normal(40, 2), np.arange(40) % 2, np.arange(40)]
+    X = np.c_[normal(40, 2), np.arange(40) % 2, np.arange(40)[::-1]]
     (said,) = advise_on_table(X, ["hb", "crp", "death", "days_to_event"])
     assert said.startswith("'death', 'days_to_event' look like outcomes or times of follow-up")
     assert "leave them out (--exclude)" in said
     # A score below zero is neither.
     assert advise_on_table(normal(40, 2), ["death", "events"]) == []
+
+
+def test_numbers_of_samples_among_the_features():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.permutation(40) + 1000, np.arange(40), rng.permutation(40), normal(40)]
+    (said,) = advise_on_table(X, ["patient_id", "unnamed", "weight", "hb"])
+    assert said.startswith("'patient_id', 'unnamed' seem to number the samples rather than")
+    assert said.endswith("leave them out (--exclude), or name the samples by such a column (--id).")
+    assert advise_on_table(sparse.csr_array(X), ["patient_id", "unnamed", "weight", "hb"]) == [said]
+    X[3, 0] = X[5, 0]
+    (said,) = advise_on_table(X, ["patient_id", "unnamed", "weight", "hb"])
+    assert said.startswith("'unnamed' seems to number")
+
+
+def test_constants_among_the_features():
+    X = normal(40, 3)
+    X[:, 1] = 7
+    X[3, 1] = np.nan
+    (said,) = advise_on_table(X, ["hb", "site", "crp"])
+    assert said == (
+        "1 feature has the same value in all rows and tells nothing: 'site'; leave it out "
+        "(--exclude)."
+    )
 
 
 def test_codes_among_the_features():

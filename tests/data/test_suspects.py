@@ -92,6 +92,7 @@ OUTCOMES = """
     time_to_event days_to_death daysToDeath vital_status status event dead Died relapse
     recurrence_date disease_progression follow-up FollowUp last.followup outcome mortality30
     readmission_30d LOS_days length_of_stay futime fustat censored Überlebenszeit rezidiv
+    fu_days lastfollowup ttr PFI pfi.time DMFS remission recist pCR best_response
     Todesdatum Verstorben décès survie_globale récidive suivi
 """
 
@@ -105,7 +106,7 @@ MEASUREMENTS = """
     progesterone er_status her2_status smoking_status event_rate recurrence_score
     mortality_risk family_history_death previous_events programmed_cell_death_1
     death_receptor_4 closed os_calcis_density glucose age time tot_chol vital_capacity
-    dodecane eventration alosetron los1a status_epilepticus
+    DEAD_BOX_1 5_FU covid_pcr dodecane eventration alosetron los1a status_epilepticus
 """
 
 
@@ -117,3 +118,5 @@ def test_names_of_measurements(name):
 def test_a_time_beside_a_status_is_one_of_follow_up():
     assert outcome_like(["time", "status", "age"]) == [True, True, False]
     assert outcome_like(["time", "er_status", "age"]) == [False, False, False]
+    assert outcome_like(["OS_STATUS", "time", "time_days"]) == [True, True, True]
+    assert outcome_like(["relapse", "time", "prothrombin_time"]) == [True, False, False]

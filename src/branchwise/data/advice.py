@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import rankdata
 
 from .._messages import listed
 from .._typing import Floats, Ints, Matrix
-from .suspects import find_sentinels, may_have_sentinels, outcome_like
+from .suspects import find_sentinels, may_have_sentinels, names_samples, outcome_like
 
 # Values that are looked at together.
 PIECE = 2**20
@@ -23,11 +24,21 @@ N_NAMED = 5
 # of petals has 68 % of iris, at 2.3 times the usual spread. Units differ by tens.
 MOST, TIMES = 0.5, 3.0
 LEAST_COLUMNS = 3
-# Numbers from zero on in so many columns may be counts, for which logarithms are usual.
+# Or several in other units than the rest: nearly all of the variance, and each by far the wider.
+MOST_OF_SEVERAL, TIMES_OF_SEVERAL, SEVERAL = 0.9, 10.0, 5
+# Numbers from zero on in so many columns may be counts, for which logarithms are usual, and some
+# of which are zero in all rows.
 COUNTED = 20
+# Fewer samples are numbered by any ascending column, as in `branchwise.data.profile`.
+LEAST_NAMED = 5
 
-# Copies: columns u and v of length 1 are 2 (1 − |r|) apart, squared. So far apart they are copies,
-# and by rounding those that were written with six digits may be.
+# Copies: columns with a correlation of 0.999 by values, and of 0.99 by ranks so that no outlier
+# makes it: heights in cm and in inches, both rounded, are so alike. All pairs are compared if that
+# is so much work at most.
+ALIKE, ALIKE_BY_RANK = 0.999, 0.99
+MOST_COMPARED, MOST_WORK = 1000, 2e10
+# In wider tables only those that are equal up to rounding in the sixth digit are found: columns u
+# and v of length 1 are 2 (1 − |r|) apart, squared.
 APART = 1e-5
 N_PROJECTIONS = 4
 N_NEIGHBOURS = 16
@@ -47,6 +58,7 @@ class Moments(NamedTuple):
     mean: Floats
     squares: Floats  # sums of the squares of centred values
     projections: Floats  # (N_PROJECTIONS, D) of centred values
+    products: Floats | None  # (D, D) of centred values, if that is not too much work
     is_whole: bool  # all values of the matrix
 
 
@@ -73,11 +85,13 @@ def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ())
     >>> X = rng.normal(size=(50, 3))  # simulated
     >>> X[:, 2] = 2.54 * X[:, 0] + 1
     >>> print(*advise_on_table(X, ["inch", "age", "cm"]))
-    1 feature is a copy of another (up to unit and offset), which therefore counts twice or more:
-    'cm' of 'inch'; keep one of each, and leave the rest out (--exclude).
+    1 feature is a copy of another (up to unit, offset and rounding), which therefore counts twice
+    or more: 'cm' of 'inch'; keep one of each, and leave the rest out (--exclude).
     """
     moments = moments_of(X)
     return [
+        *advise_on_names(X, names, moments),
+        *advise_on_constants(names, moments),
         *advise_on_codes(X, names, moments),
         *advise_on_outcomes([*names, *others], np.r_[moments.low, np.zeros(len(others))]),
         *advise_on_copies(X, names, moments),
@@ -93,7 +107,7 @@ def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
     >>> from branchwise.data.advice import advise_on_prepared
     >>> X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 60, 2]  # simulated
     >>> print(*advise_on_prepared(X, ["hb", "platelets", "crp"]))
-    'platelets' carries 100 % of the variance of all 3 numeric features, so that the tree shows
+    'platelets' carries nearly all of the variance of all 3 numeric features, so that the tree shows
     little but this one; if they are measured in different units, standardise them (--standardize).
     """
     return advise_on_variance(moments_of(X), names)
@@ -103,17 +117,14 @@ def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
 
 
 def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
-    """One column has more than half of the variance, and a spread far beyond the usual one."""
+    """One column or a few have most of the variance, and spreads far beyond the usual one."""
     spread = np.sqrt(moments.squares)
     varying = np.flatnonzero(spread > 0)
     if len(varying) < LEAST_COLUMNS:
         return []
-    largest = int(np.argmax(spread))
-    # In units of the largest, so that no square overflows.
-    relative = spread[varying] / spread[largest]
-    part = 1 / float(np.sum(relative**2))
-    usual = float(np.median(relative[varying != largest]))
-    if part <= MOST or usual * TIMES >= 1:
+    order = varying[np.argsort(-spread[varying], kind="stable")]
+    n_wide, part = wide_columns(spread[order])
+    if not n_wide:
         return []
     remedy = "if they are measured in different units, standardise them (--standardize)"
     if len(names) >= COUNTED and bool((moments.low >= 0).all()):
@@ -122,10 +133,43 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
             if moments.is_whole
             else f"{remedy}; of amounts of one kind, such as expression, take logarithms (--log1p)"
         )
+    wide = listed((repr(str(names[j])) for j in order[:n_wide]), N_NAMED)
+    carries, these = ("carries", "this one") if n_wide == 1 else ("together carry", "these")
+    share = "nearly all" if part >= 0.995 else f"{100 * part:.0f} %"
     return [
-        f"{str(names[largest])!r} carries {100 * part:.0f} % of the variance of all {len(names):,} "
-        f"numeric features, so that the tree shows little but this one; {remedy}."
+        f"{wide} {carries} {share} of the variance of all {len(names):,} numeric features, so that "
+        f"the tree shows little but {these}; {remedy}."
     ]
+
+
+def wide_columns(spread: Floats) -> tuple[int, float]:
+    """How many of the first columns are far wider than the rest, and their part of the variance.
+
+    Parameters
+    ----------
+    spread : array of shape (n_columns,)
+        Descending and positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import wide_columns
+    >>> n, part = wide_columns(np.array([90.0, 60, 3, 2, 1]))
+    >>> n, round(part, 3)
+    (2, 0.999)
+    >>> wide_columns(np.array([1.8, 1, 1, 1]))
+    (0, 0.0)
+    """
+    # In units of the largest, so that no square overflows.
+    relative = spread / spread[0]
+    parts = np.cumsum(relative**2) / np.sum(relative**2)
+    for n in range(2, min(SEVERAL, (len(spread) - 1) // 2) + 1):
+        is_wide = relative[n - 1] > TIMES_OF_SEVERAL * float(np.median(relative[n:]))
+        if is_wide and parts[n - 1] > MOST_OF_SEVERAL >= parts[0]:
+            return n, float(parts[n - 1])
+    if parts[0] > MOST and TIMES * float(np.median(relative[1:])) < 1:
+        return 1, float(parts[0])
+    return 0, 0.0
 
 
 # Names, numbers and codes
@@ -153,6 +197,65 @@ def advise_on_outcomes(names: Sequence[str], low: Floats | None = None) -> list[
         f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
         f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
         f"explain; leave {'it' if one else 'them'} out (--exclude)."
+    ]
+
+
+def advise_on_names(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
+    """Features that number the samples, such as the number of a patient."""
+    n = X.shape[0]
+    low, high = moments.low, moments.high
+    # So many different whole numbers need room.
+    with np.errstate(invalid="ignore", over="ignore"):
+        maybe = (low == np.rint(low)) & (high == np.rint(high)) & (high - low >= n - 1)
+    found = [
+        repr(str(names[j]))
+        for j in np.flatnonzero(maybe & (n >= LEAST_NAMED)).tolist()
+        if is_numbering(column_of(X, j), str(names[j]))
+    ]
+    if not found:
+        return []
+    one = len(found) == 1
+    return [
+        f"{listed(found, N_NAMED)} {'seems to number' if one else 'seem to number'} the samples "
+        f"rather than to measure them; leave {'it' if one else 'them'} out (--exclude), or name "
+        "the samples by such a column (--id)."
+    ]
+
+
+def is_numbering(values: Floats, name: str) -> bool:
+    """Whether a column has a whole number of its own for each row, in order or called so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import is_numbering
+    >>> weights = np.array([71.0, 64, 80, 93, 58])
+    >>> is_numbering(weights, "weight"), is_numbering(weights, "patient_id")
+    (False, True)
+    """
+    if np.isnan(values).any() or (values != np.rint(values)).any():
+        return False
+    return is_called_so(name, values) and len(np.unique(values)) == len(values)
+
+
+def is_called_so(name: str, values: Floats) -> bool:
+    """Whether the name is one for numbers of samples, or the values ascend."""
+    return bool(names_samples(name) or (np.diff(values) > 0).all())
+
+
+def advise_on_constants(names: Sequence[str], moments: Moments) -> list[str]:
+    """Features that are the same in all rows; among many, as of genes, zeros are usual."""
+    is_one = moments.low == moments.high
+    if len(names) >= COUNTED:
+        is_one &= moments.low != 0
+    found = [repr(str(names[j])) for j in np.flatnonzero(is_one).tolist()]
+    if not found:
+        return []
+    one = len(found) == 1
+    return [
+        f"{len(found):,} {'feature has' if one else 'features have'} the same value in all rows "
+        f"and {'tells' if one else 'tell'} nothing: {listed(found, N_NAMED)}; leave "
+        f"{'it' if one else 'them'} out (--exclude)."
     ]
 
 
@@ -202,7 +305,7 @@ def advise_on_codes(X: Matrix, names: Sequence[str], moments: Moments) -> list[s
 
 
 def advise_on_copies(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
-    """Features that are equal, or differ by unit and offset only."""
+    """Features that are equal, or differ by unit, offset and rounding only."""
     groups = find_copies(X, moments)
     if not groups:
         return []
@@ -214,18 +317,14 @@ def advise_on_copies(X: Matrix, names: Sequence[str], moments: Moments) -> list[
     one = n_copies == 1
     return [
         f"{n_copies:,} {'feature is a copy of another' if one else 'features are copies of others'}"
-        f" (up to unit and offset), which therefore {'counts' if one else 'count'} twice or more: "
-        f"{listed(told, N_NAMED)}; keep one of each, and leave the rest out (--exclude)."
+        f" (up to unit, offset and rounding), which therefore {'counts' if one else 'count'} "
+        f"twice or more: {listed(told, N_NAMED)}; keep one of each, and leave the rest out "
+        "(--exclude)."
     ]
 
 
 def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
     """Groups of columns with correlation 1 or −1 to rounding, by their places.
-
-    Columns of length 1 that are equal up to their signs have projections on any direction that are
-    equal up to their signs. So columns are put in the order of their first projection, compared
-    with their next neighbours there by all projections, and those that agree are compared
-    themselves: time and memory grow with rows times columns.
 
     Examples
     --------
@@ -240,18 +339,12 @@ def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
     length = np.sqrt(moments.squares)
     # A spread of no more than rounding is none.
     usable = np.flatnonzero(length > 1e-9 * scale * np.sqrt(X.shape[0]))
-    placed = np.abs(moments.projections[:, usable] / length[usable])
-    order = np.argsort(placed[0], kind="stable")
-    placed, usable = placed[:, order], usable[order]
-    pairs = [
-        (k, k + apart)
-        for apart in range(1, min(N_NEIGHBOURS, len(usable) - 1) + 1)
-        # A projection differs by as much as the columns do, times a normal number.
-        for k in np.flatnonzero(
-            (np.abs(placed[:, apart:] - placed[:, :-apart]) <= 6 * APART).all(axis=0)
-        )
-    ]
-    if not pairs:
+    if moments.products is None:
+        pairs = alike_by_projections(moments.projections[:, usable] / length[usable])
+    else:
+        products = moments.products[np.ix_(usable, usable)]
+        pairs = alike_by_products(products / np.outer(length[usable], length[usable]))
+    if not len(pairs):
         return []
     X = sparse.csc_array(X) if sparse.issparse(X) else X
     compared = np.unique(pairs)
@@ -267,6 +360,54 @@ def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
     return sorted(sorted(usable[first == one].tolist()) for one in joined[counts > 1])
 
 
+def alike_by_products(correlations: Floats) -> Ints:
+    """Pairs of columns that are likely copies: of each column the nearest of those behind it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import alike_by_products
+    >>> alike_by_products(np.array([[1.0, 0.2, -0.9999], [0.2, 1.0, 0.1], [-0.9999, 0.1, 1.0]]))
+    array([[0, 2]])
+    """
+    size = np.triu(np.abs(correlations), 1)
+    found = [
+        np.stack([np.full(len(near), j), near], axis=1)
+        for j in np.flatnonzero((size >= ALIKE).any(axis=1))
+        for near in [np.argsort(-size[j], kind="stable")[:N_NEIGHBOURS]]
+        for near in [near[size[j, near] >= ALIKE]]
+    ]
+    return np.concatenate([np.empty((0, 2), dtype=np.intp), *found])
+
+
+def alike_by_projections(projections: Floats) -> Ints:
+    """The same in time and memory that grow with the columns, of those that are nearly equal.
+
+    Columns of length 1 that are equal up to their signs have projections on any direction that are
+    equal up to their signs. So columns are put in the order of their first projection, and compared
+    with their next neighbours there by all projections.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import alike_by_projections
+    >>> alike_by_projections(np.array([[0.3, 0.1, -0.3], [0.2, 0.2, -0.2]]))
+    array([[0, 2]])
+    """
+    placed = np.abs(projections)
+    order = np.argsort(placed[0], kind="stable")
+    placed = placed[:, order]
+    pairs = [
+        (order[k], order[k + apart])
+        for apart in range(1, min(N_NEIGHBOURS, len(order) - 1) + 1)
+        # A projection differs by as much as the columns do, times a normal number.
+        for k in np.flatnonzero(
+            (np.abs(placed[:, apart:] - placed[:, :-apart]) <= 6 * APART).all(axis=0)
+        )
+    ]
+    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+
+
 def varied_rows(X: Matrix, columns: Ints, moments: Moments) -> Ints:
     """Rows that differ from the least value, or from the largest if these are fewer."""
     above, below = np.zeros(len(columns), dtype=np.intp), np.zeros(len(columns), dtype=np.intp)
@@ -277,7 +418,7 @@ def varied_rows(X: Matrix, columns: Ints, moments: Moments) -> Ints:
 
 
 def are_copies(X: Matrix, i: int, j: int) -> bool:
-    """Whether two columns are equal up to unit and offset, in rows enough to tell."""
+    """Whether two columns are equal up to unit, offset and rounding, in rows enough to tell."""
     a, b = column_of(X, i), column_of(X, j)
     if (np.isnan(a) != np.isnan(b)).any():
         return False
@@ -285,8 +426,8 @@ def are_copies(X: Matrix, i: int, j: int) -> bool:
     most = np.unique(a, return_counts=True)[1].max()
     if len(a) - most < LEAST_VARIED:
         return False
-    u, v = unit(a), unit(b)
-    return bool(min(np.linalg.norm(u - v), np.linalg.norm(u + v)) <= APART)
+    by_rank = abs(float(unit(rankdata(a)) @ unit(rankdata(b))))
+    return abs(float(unit(a) @ unit(b))) >= ALIKE and by_rank >= ALIKE_BY_RANK
 
 
 def unit(values: Floats) -> Floats:
@@ -320,12 +461,16 @@ def moments_of(X: Matrix) -> Moments:
     # A fixed seed: the same table gets the same advice.
     rng = np.random.default_rng(0)
     squares, projections = np.zeros(n_columns), np.zeros((N_PROJECTIONS, n_columns))
+    is_small = n_columns <= MOST_COMPARED and X.shape[0] * n_columns**2 <= MOST_WORK
+    products = np.zeros((n_columns, n_columns)) if is_small else None
     for block in blocks(X):
         centred = block - mean
         np.nan_to_num(centred, copy=False, nan=0.0)
         squares += np.einsum("ij,ij->j", centred, centred)
         projections += rng.standard_normal((len(centred), N_PROJECTIONS)).T @ centred
-    return Moments(low, high, mean, squares, projections, is_whole)
+        if products is not None:
+            products += centred.T @ centred
+    return Moments(low, high, mean, squares, projections, products, is_whole)
 
 
 def blocks(X: Matrix) -> Iterator[Floats]:

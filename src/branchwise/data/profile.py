@@ -14,8 +14,8 @@ from .suspects import (
     Sentinel,
     find_sentinels,
     may_have_sentinels,
+    names_samples,
     outcome_like,
-    parts_of,
     words_of,
 )
 
@@ -37,10 +37,6 @@ N_EXAMPLES = 3
 # Letters have to be both there, since "n" alone may be anything.
 BOTH_WORDS = tuple(map(words_of, ("y n", "t f", "j n", "o n", "0 1", "0.0 1.0")))
 EITHER_WORD = tuple(map(words_of, ("yes no", "true false", "ja nein", "oui non")))
-NAMES_SAMPLES = words_of(
-    "id ids nr no number mrn case fall code key record accession patient subject sample "
-    "specimen barcode index"
-)
 FIRST_DAY, LAST_DAY = 19000101, 21001231
 
 
@@ -344,7 +340,7 @@ def profiles_from(
             kind = EMPTY
         elif distinct == 2 and (low, high) == (0.0, 1.0):
             kind = YES_NO
-        is_named = bool(facts.increasing[j]) or not NAMES_SAMPLES.isdisjoint(parts_of(name))
+        is_named = bool(facts.increasing[j]) or names_samples(name)
         made.append(
             ColumnProfile(
                 name,

@@ -92,19 +92,25 @@ def is_suspect(code: float, count: int, low: float, high: float) -> bool:
     return count >= 2 and gap > (3 * width if abs(code) < 100 else width)
 
 
-# Names of outcomes
-
-
 def words_of(text: str) -> frozenset[str]:
     """The different words of a text."""
     return frozenset(text.split())
 
 
+# Names of samples
+NAMES_SAMPLES = words_of(
+    "id ids nr no number mrn case fall code key record accession patient subject sample "
+    "specimen barcode index"
+)
+
+# Names of outcomes
+
 # Parts of names, without accents. In English, German and French.
 OUTCOMES = words_of("""
     survival survived survivor death dead died deceased alive mortality
     relapse relapsed recurrence recurred recurrent progression progressed event events
-    outcome outcomes endpoint censor censored censoring cens followup fup los
+    outcome outcomes endpoint censor censored censoring cens followup lastfollowup fup los
+    remission recist responder
     readmission readmitted rehospitalization rehospitalisation mace
     survtime survivaltime timetoevent timetodeath ostime pfstime dfstime rfstime futime fustat
     deathdate
@@ -120,21 +126,24 @@ PHRASES = tuple(
         words_of(
             """
             follow_up vital_status time_to days_to weeks_to months_to years_to length_of_stay
-            last_contact lost_to duree_sejour duree_de_sejour delai_avant zeit_bis tage_bis
+            last_contact lost_to p_cr best_response overall_response treatment_response
+            response_status duree_sejour duree_de_sejour delai_avant zeit_bis tage_bis
             monate_bis
             """
         )
     )
 )
 # Overall, progression-free, disease-free survival: alone, or with what makes it clear.
-ABBREVIATIONS = words_of("os pfs dfs rfs efs dss mfs ttp")
+ABBREVIATIONS = words_of("os pfs dfs rfs efs dss mfs dmfs css ttp ttr ttd ttnt pfi dfi fu")
 # "status" alone is one, and that of these; that of a receptor or of smoking is not.
 ABOUT_STATUS = ABBREVIATIONS | frozenset(["patient", "last", "final", "disease"])
 UNITS_OF_TIME = words_of("time day days week weeks month months year years event status")
+# What a time beside it ends with.
+ENDS = words_of("status event cens censor censored death dead died")
 # Measurements and history that have such a word in their names.
 MEASURED = words_of("""
     rate score index risk history family prior previous receptor ligand domain pathway gene cell
-    cells programmed expression signature anamnese anamnesis frequency
+    cells programmed expression signature anamnese anamnesis frequency box helicase motif
     """)
 
 
@@ -143,7 +152,7 @@ def outcome_like(names: Sequence[str]) -> list[bool]:
 
     Names are compared part by part, as separators and capitals divide them: "OS.time" and
     "daysToDeath" are outcomes, "progesterone" and "er_status" are not. A column "time" is one if
-    there is a "status" or "event" beside it.
+    there is a "status" or "event" of an outcome beside it.
 
     Examples
     --------
@@ -153,10 +162,23 @@ def outcome_like(names: Sequence[str]) -> list[bool]:
     """
     parts = [parts_of(name) for name in names]
     found = [is_outcome(each) for each in parts]
-    beside = {each for each in parts if len(each) == 1}
-    if beside & {("status",), ("event",), ("cens",), ("censor",), ("death",), ("dead",)}:
-        found = [is_one or each == ("time",) for is_one, each in zip(found, parts, strict=True)]
-    return found
+    has_end = any(ENDS & {*each} for each, is_one in zip(parts, found, strict=True) if is_one)
+    return [
+        is_one or (has_end and each[:1] == ("time",) and {*each} <= UNITS_OF_TIME)
+        for is_one, each in zip(found, parts, strict=True)
+    ]
+
+
+def names_samples(name: str) -> bool:
+    """Whether a column is called like one of names or numbers of samples.
+
+    Examples
+    --------
+    >>> from branchwise.data.suspects import names_samples
+    >>> names_samples("patientId"), names_samples("weight")
+    (True, False)
+    """
+    return not NAMES_SAMPLES.isdisjoint(parts_of(name))
 
 
 def parts_of(name: str) -> tuple[str, ...]:
