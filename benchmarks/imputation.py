@@ -1,11 +1,12 @@
 """Tables with values removed: filled by a tree, by medians, by other columns, or rows dropped.
 
-    BRANCHWISE_DATA=FOLDER python benchmarks/imputation.py [--render]
+    BRANCHWISE_DATA=FOLDER python benchmarks/imputation.py [--render | --outliers]
 
 Of every table 5, 20 and 40 % of the values are removed, at random or by value: the higher the rank
 of a value in its column, the likelier it is missing, from never for the smallest to twice the share
 for the largest. Every method then fills what is missing, a trajectory is learned the default way,
-and both are compared with the whole table. Writes results/imputation.json and imputation.md.
+and both are compared with the whole table. With outliers, only what is filled is looked at
+(`--outliers` measures this part again). Writes results/imputation.json and imputation.md.
 """
 
 import argparse
@@ -26,8 +27,8 @@ from threadpoolctl import threadpool_limits
 
 from branchwise import Preparation
 from branchwise.graph.placement import distances_between
-from branchwise.placing.filling import learn_filling
-from branchwise.solvers.conditional import TreeModel, condition
+from branchwise.placing.filling import Filling, learn_filling
+from branchwise.solvers.conditional import condition
 from branchwise.solvers.filling import fill_rows
 from branchwise.trajectory.learning import learn
 from run import machine
@@ -56,6 +57,8 @@ SETS = (
     *("tree_prosstt_bif", "sc_krumsiek11", "sc_paul240", "make_tree_binary"),
 )
 N_NULLS = 5
+# Of the values that are left, so many are so many times as large, as by wrong units.
+SPOILT, TIMES = 0.01, 30.0
 # Differences below this are not told as losses.
 LEAST_LOSS = 0.02
 
@@ -177,8 +180,8 @@ def run_method(
         return result
     began = time.perf_counter()
     # What Preparation(impute="model") does, whose model is asked for its intervals below.
-    model = learn_filling(Y) if method == "model" else None
-    F = filled(method, Y) if model is None else fill_rows(model, Y)
+    found = learn_filling(Y) if method == "model" else None
+    F = filled(method, Y) if found is None else fill_rows(Y, *found)
     result["seconds"] = time.perf_counter() - began
     if method != "drop":
         apart = ((F - known.X) / known.X.std(axis=0))[is_gap]
@@ -187,13 +190,13 @@ def run_method(
         truth = ((known.X - known.X.mean(axis=0)) / known.X.std(axis=0))[is_gap]
         put = ((F - known.X.mean(axis=0)) / known.X.std(axis=0))[is_gap]
         result["spread"] = float(put.std() / truth.std())
-    if model is not None:
-        result["covered"] = covered(known.X, Y, F, model)
-    pseudotime, result["tips"], found = trajectory(F, is_root[rows])
+    if found is not None:
+        result["covered"] = covered(known.X, Y, F, found)
+    pseudotime, result["tips"], own = trajectory(F, is_root[rows])
     pairs = np.random.default_rng(0).integers(len(F), size=(2, N_PAIRS))
     kept = np.flatnonzero(rows)[pairs]
     result["distances"] = rank_correlation(
-        distances_between(placement, *kept), distances_between(found, *pairs)
+        distances_between(placement, *kept), distances_between(own, *pairs)
     )
     result["agreement"] = rank_correlation(whole[rows], pseudotime)
     if known.root:
@@ -202,12 +205,32 @@ def run_method(
     return result
 
 
-def covered(X: np.ndarray, Y: np.ndarray, F: np.ndarray, model: TreeModel) -> float:
+def covered(X: np.ndarray, Y: np.ndarray, F: np.ndarray, filling: Filling) -> float:
     """The share of removed values in the model's 95 % intervals."""
-    found = condition(model, Y)
+    model, low, high = filling
+    found = condition(model, np.where((low > Y) | (high < Y), np.nan, Y))
     variance = np.einsum("kj,nkm,mj->nj", model.axes, found.covariance, model.axes) + model.noise
     inside = np.abs(X - F) <= 1.96 * np.sqrt(variance)
     return float(inside[np.isnan(Y)].mean())
+
+
+def run_outliers(known: Set) -> list[Run]:
+    """Errors of filled values, as measured, and with values of a wrong unit among those left."""
+    quiet()
+    Z = (known.X - known.X.mean(axis=0)) / known.X.std(axis=0)
+    rng = np.random.default_rng(0)
+    spoilt = np.where(rng.random(Z.shape) < SPOILT, TIMES, 1.0)
+    found = []
+    for outliers, table in ((False, Z), (True, spoilt * Z)):
+        is_gap = np.isnan(removed(Z, 0.2, "random"))
+        Y = np.where(is_gap, np.nan, table)
+        for method in METHODS[:3]:
+            F = fill_rows(Y, *learn_filling(Y)) if method == "model" else filled(method, Y)
+            error = float(np.sqrt(np.mean((F - Z)[is_gap] ** 2)))
+            about = {"table": known.name, "real": known.real, "method": method}
+            found.append({**about, "outliers": outliers, "rmse": error})
+    print(known.name, "outliers", flush=True)
+    return found
 
 
 def run_null(job: tuple[str, int, np.ndarray]) -> list[Run]:
@@ -221,7 +244,7 @@ def run_null(job: tuple[str, int, np.ndarray]) -> list[Run]:
             Y = removed(X, share, way)
             for method in METHODS[:3]:
                 is_model = method == "model"
-                F = fill_rows(learn_filling(Y), Y) if is_model else filled(method, Y)
+                F = fill_rows(Y, *learn_filling(Y)) if is_model else filled(method, Y)
                 tips = trajectory(F, None)[1]
                 found.append({**about, "share": share, "kind": way, "method": method, "tips": tips})
     print(kind, number, flush=True)
@@ -242,7 +265,14 @@ def measure() -> Run:
         runs = [run for found in pool.map(run_table, tables()) for run in found]
         empty = [run for found in pool.map(run_null, some) for run in found]
     minutes = (time.perf_counter() - began) / 60
-    return {"machine": machine(), "minutes": minutes, "runs": runs, "nulls": empty}
+    parts = {"runs": runs, "nulls": empty, "outliers": measure_outliers()}
+    return {"machine": machine(), "minutes": minutes, **parts}
+
+
+def measure_outliers() -> list[Run]:
+    """All tables."""
+    with ProcessPoolExecutor(2) as pool:
+        return [run for found in pool.map(run_outliers, tables()) for run in found]
 
 
 def page_of(document: Run) -> str:
@@ -261,6 +291,7 @@ def page_of(document: Run) -> str:
             for name, chosen in groups.items()
         ),
         "## Where the model loses\n\n" + losses(filled_runs),
+        "## With outliers\n\n" + outliers(document["outliers"]),
         "## Nothing forks here\n\n" + forks(document["nulls"]),
         "## Every table\n\n" + every(filled_runs, whole),
     ]
@@ -388,6 +419,29 @@ def losses(runs: list[Run]) -> str:
     return text + "\n\n" + grid(["measure", "table", "removed", "model", "best other"], rows)
 
 
+def outliers(runs: list[Run]) -> str:
+    """Errors with a wrong unit here and there."""
+    rows = []
+    for name in dict.fromkeys(run["table"] for run in runs):
+        errors = {(r["method"], r["outliers"]): r["rmse"] for r in runs if r["table"] == name}
+        rows.append([name, *(cell(errors[m, o]) for o in (False, True) for m in METHODS[:3])])
+    means = [
+        cell(mean_of([r for r in runs if (r["method"], r["outliers"]) == (m, o)], "rmse"))
+        for o in (False, True)
+        for m in METHODS[:3]
+    ]
+    header = ["table", *METHODS[:3], *(f"{method}, outliers" for method in METHODS[:3])]
+    text = (
+        f"The error with 20 % removed at random, of standardised columns; then with {SPOILT:.0%} "
+        f"of the values that are left {TIMES:.0f} times as far from the mean, as by a wrong unit. "
+        "The model leaves values far from the others of their column out when it learns and fills: "
+        "three times as far beyond the middle nine tenths as these are wide. On these tables one, "
+        "two, three and five times were tried, and 5, 10 and 20 median deviations, so that they "
+        "are no test of it; scikit-learn's regressions do nothing of the kind."
+    )
+    return text + "\n\n" + grid(header, [*rows, ["**mean**", *means]])
+
+
 def forks(runs: list[Run]) -> str:
     """How many nulls got more than two tips."""
     rows = []
@@ -436,7 +490,7 @@ def every(runs: list[Run], whole: dict[str, Run]) -> str:
 def dumps(document: Run) -> str:
     """JSON with a run a line."""
     parts = [json.dumps({k: document[k] for k in ("machine", "minutes")}, indent=1)[:-2]]
-    for name in ("runs", "nulls"):
+    for name in ("runs", "nulls", "outliers"):
         lines = ",\n".join(json.dumps(rounded(run)) for run in document[name])
         parts.append(f' "{name}": [\n{lines}\n ]')
     return ",\n".join(parts) + "\n}\n"
@@ -451,9 +505,13 @@ def main() -> None:
     """Measure, unless only the page is wanted, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true", help="only write the page again")
+    parser.add_argument("--outliers", action="store_true", help="only measure those again")
     options = parser.parse_args()
     path = HERE / "results" / "imputation.json"
-    if not options.render:
+    if options.outliers:
+        document = json.loads(path.read_text("utf-8"))
+        path.write_text(dumps(document | {"outliers": measure_outliers()}), "utf-8")
+    elif not options.render:
         path.write_text(dumps(measure()), "utf-8")
     (HERE / "imputation.md").write_text(page_of(json.loads(path.read_text("utf-8"))), "utf-8")
 

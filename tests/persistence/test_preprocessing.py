@@ -302,9 +302,12 @@ def test_files_that_do_not_know_of_encoding(X):
         ("spread", np.array([[1.0, 2.0], [2.0, 1.0]]), "spread that is not the covariance of"),
         ("noise", np.array([1.0, 0.0, 1.0]), "impute.noise that is not above 0"),
         ("noise", np.array(["1", "2", "3"]), "impute.noise other than"),
+        ("low", np.zeros(2), "impute.low and .high other than 3 limits"),
+        ("high", np.array([1.0, np.nan, 1.0]), "impute.low and .high other than 3 limits"),
+        ("low", np.full(3, 2.0), "impute.low above .high"),
         ("more", 1, "has impute with"),
     ],
-    ids=range(17),
+    ids=range(20),
 )
 def test_a_damaged_tree_is_refused(X, name, value, message):
     state = Preparation(impute="model").fit(X).to_state()
@@ -316,6 +319,8 @@ def test_a_damaged_tree_is_refused(X, name, value, message):
         "noise": np.ones(3),
         "weights": np.ones(2) / 2,
         "spread": np.zeros((2, 2)),
+        "low": np.array([-1.0, -np.inf, -1.0]),
+        "high": np.array([1.0, np.inf, 1.0]),
     }
     Preparation.from_state(copy.deepcopy(state))
     state["steps"]["impute"][name] = value

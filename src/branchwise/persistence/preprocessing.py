@@ -227,6 +227,7 @@ def _check_tree_means(step: TreeMeans, n_features: int) -> None:
     _numbers(step.weights, (n_places,), "impute.weights")
     _numbers(step.spread, (d, d), "impute.spread")
     _numbers(step.noise, (n_features,), "impute.noise")
+    _limits(step.low, step.high, n_features, "impute")
     is_share = bool((step.weights >= 0).all()) and abs(float(step.weights.sum()) - 1) <= 1e-6
     _need(is_share, "has impute.weights that are not shares of one")
     fits = is_covariance(step.spread)
@@ -344,6 +345,13 @@ def _numbers(values: Any, shape: tuple[int, ...], name: str) -> None:
     fits = _is_array(values, "f", shape)
     _need(fits, f"has {name} other than an array of numbers of shape {shape}")
     _need(np.isfinite(values).all(), f"has {name} that are not finite")
+
+
+def _limits(low: Any, high: Any, n: int, name: str) -> None:
+    for values in (low, high):
+        fits = _is_array(values, "f", (n,)) and not np.isnan(values).any()
+        _need(fits, f"has {name}.low and .high other than {n} limits")
+    _need((low <= high).all(), f"has {name}.low above .high")
 
 
 def _whole_numbers(values: Any, shape: tuple[int, ...], name: str) -> Ints:

@@ -104,7 +104,8 @@ def learn_steps(
         # It hands its table to the analysis, which learns a tree from it.
         from ..placing.filling import learn_filling
 
-        steps["impute"] = TreeMeans(*learn_filling(table))
+        found = learn_filling(table)
+        steps["impute"] = TreeMeans(*found.model, found.low, found.high)
         table = steps["impute"].apply(table)
     if preparation.pca is not None:
         steps["pca"] = Axes.fit(table, int(preparation.pca))
@@ -310,8 +311,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     steps_ : dict
         The numbers learned, by the name of the step: ``encode.levels``, ``.shares`` (of the
         levels of all categories) and ``.firsts`` (the first dates); ``impute.medians``,
-        or with "model" ``impute.axes``, ``.mean``, ``.places``, ``.weights``, ``.spread`` and
-        ``.noise``;
+        or with "model" ``impute.axes``, ``.mean``, ``.places``, ``.weights``, ``.spread``,
+        ``.noise``, ``.low`` and ``.high``;
         ``rank_normalize.values`` and ``.scores`` (those of feature j from ``.offsets[j]`` on);
         ``adjust.levels``, ``.center`` (means of the encoded covariates), ``.coefficients``,
         ``.mean`` and ``.is_explained``; ``standardize.mean`` and ``.scale`` (0 for constants), or

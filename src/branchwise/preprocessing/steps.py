@@ -62,14 +62,16 @@ class Medians(NamedTuple):
 class TreeMeans(NamedTuple):
     """Missing values become what a tree makes likely of them, given what is known of their row.
 
-    The fields are those of `branchwise.solvers.conditional.TreeModel`.
+    The first fields are those of `branchwise.solvers.conditional.TreeModel`; values beyond ``low``
+    and ``high`` stay, but tell nothing of others.
 
     Examples
     --------
     >>> import numpy as np
     >>> from branchwise.preprocessing.steps import TreeMeans
     >>> axes, places = np.array([[0.6, 0.8]]), np.array([[0.0], [10.0]])
-    >>> step = TreeMeans(axes, np.zeros(2), places, np.ones(2) / 2, np.eye(1), np.ones(2))
+    >>> tree = (axes, np.zeros(2), places, np.ones(2) / 2, np.eye(1), np.ones(2))
+    >>> step = TreeMeans(*tree, low=np.full(2, -50.0), high=np.full(2, 50.0))
     >>> step.apply(np.array([[6.0, np.nan]])).round(3)
     array([[6., 8.]])
     """
@@ -80,10 +82,13 @@ class TreeMeans(NamedTuple):
     weights: Floats
     spread: Floats
     noise: Floats
+    low: Floats
+    high: Floats
 
     def apply(self, X: Floats) -> Floats:
         """X with its missing values filled in, row by row."""
-        return fill_rows(TreeModel(*self), X)
+        *tree, low, high = self
+        return fill_rows(X, TreeModel(*tree), low, high)
 
 
 class Logarithms(NamedTuple):

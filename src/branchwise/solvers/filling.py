@@ -11,8 +11,18 @@ from .._typing import Floats
 from .conditional import TreeModel, factor
 
 
-def fill_rows(model: TreeModel, rows: Floats) -> Floats:
+def fill_rows(
+    rows: Floats, model: TreeModel, low: Floats | float = -np.inf, high: Floats | float = np.inf
+) -> Floats:
     """Rows in which what is not known is its conditional mean.
+
+    Parameters
+    ----------
+    rows : array of shape (n, D)
+        NaN where a value is not known.
+    model : TreeModel
+    low, high : float or array of shape (D,)
+        What is beyond stays as it is, but tells nothing about the gaps beside it.
 
     Examples
     --------
@@ -21,7 +31,7 @@ def fill_rows(model: TreeModel, rows: Floats) -> Floats:
     >>> from branchwise.solvers.filling import fill_rows
     >>> axes, places = np.array([[0.6, 0.8]]), np.array([[0.0], [10.0]])
     >>> tree = TreeModel(axes, np.zeros(2), places, np.ones(2) / 2, np.eye(1), np.ones(2))
-    >>> fill_rows(tree, np.array([[6.0, np.nan]])).round(3)
+    >>> fill_rows(np.array([[6.0, np.nan]]), tree).round(3)
     array([[6., 8.]])
     """
     out = np.array(rows, dtype=np.float64, order="C")
@@ -33,7 +43,9 @@ def fill_rows(model: TreeModel, rows: Floats) -> Floats:
         places = np.ascontiguousarray(model.places)
         L = np.ascontiguousarray(factor(model.spread))
         numbers = np.flatnonzero(gaps.any(axis=1))
-        fill_gaps(out, numbers, axes, model.mean, model.noise, places, logs, L)
+        limits = np.empty((2, out.shape[1]))
+        limits[0], limits[1] = low, high
+        fill_gaps(out, numbers, axes, model.mean, model.noise, places, logs, L, limits)
     return out
 
 
@@ -47,6 +59,7 @@ def fill_gaps(
     places: Floats,
     logs: Floats,
     L: Floats,
+    limits: Floats,
 ) -> None:
     """Fill in the rows of these numbers; the axes are columns here."""
     D, d = axes.shape
@@ -57,7 +70,7 @@ def fill_gaps(
         G[:] = 0.0
         b[:] = 0.0
         for j in range(D):
-            if not np.isnan(out[i, j]):
+            if limits[0, j] <= out[i, j] <= limits[1, j]:  # not NaN
                 apart = (out[i, j] - mean[j]) / noise[j]
                 for k in range(d):
                     b[k] += axes[j, k] * apart
