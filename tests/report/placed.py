@@ -62,7 +62,8 @@ def filled(step, X):
     places, S = matrix(step["places"], len(A)), matrix(step["spread"], len(A))
     out = X.copy()
     for i, row in enumerate(X):
-        known, gaps = np.flatnonzero(~np.isnan(row)), np.flatnonzero(np.isnan(row))
+        known = np.flatnonzero((step["low"] <= row) & (row <= step["high"]))
+        gaps = np.flatnonzero(np.isnan(row))
         B = A[:, known]
         covariance = B.T @ S @ B + np.diag(step["noise"][known])
         centers = step["mean"] + places @ A

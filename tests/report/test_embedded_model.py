@@ -303,6 +303,7 @@ def test_features_in_another_precision_than_that_of_the_fit(cohort):
     assert "reason" not in report_state(path, features=cohort[FEATURES])["model"]
 
 
+@pytest.mark.filterwarnings("ignore:1 feature has the same value")
 def test_constant_and_explained_features(cohort):
     frame = cohort.assign(**{"lab 1": 3.0, "lab 2": 2 * cohort["age"] + 1})
     for preparation in (

@@ -18,6 +18,7 @@ PREPARATIONS = (
     Preparation(log1p=True, standardize=True, pca=4),
     Preparation(rank_normalize=True),
     Preparation(impute="median", standardize=True),
+    Preparation(impute="model", standardize=True),
 )
 
 
@@ -30,6 +31,7 @@ def cases():
         made = fit_pipeline(frame, DDRTree(2, random_state=0), preparation, root={"node": "T1"})
         rows = frame.iloc[:6].to_numpy() * rng.uniform(0.8, 1.25, (6, 5))
         rows[1, 2] *= 10  # a wrong unit
+        rows[3, 2] *= 1000  # and one beside a gap
         rows[2, [0, 3]] = rows[3, 1] = rows[4, :4] = np.nan
         table = pd.DataFrame(rows, columns=NAMES)
         places = made.place(table)

@@ -125,8 +125,20 @@ function scaled({ mean, scale }, x) {
 function fillGaps(step, x) {
   if (!x.some(Number.isNaN)) return x;
   if (step.medians) return x.map((value, j) => (Number.isNaN(value) ? step.medians[j] : value));
-  const tree = /** @type {import("./conditional.js").TreeModel} */ (/** @type {any} */ (step));
-  return fill(tree, x, condition(tree, x));
+  return fillByTree(step, x);
+}
+
+/**
+ * What a tree makes likely for what is missing; values beyond its limits tell nothing.
+ *
+ * @param {any} step
+ * @param {Float64Array} x
+ */
+export function fillByTree(step, x) {
+  const { low, high } = step;
+  const told = x.map((value, j) => (low[j] <= value && value <= high[j] ? value : NaN));
+  const full = fill(step, told, condition(step, told));
+  return x.map((value, j) => (Number.isNaN(value) ? full[j] : value));
 }
 
 /**

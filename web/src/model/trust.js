@@ -23,7 +23,7 @@ import {
   squaredDistances,
   sumsOverColumns,
 } from "./conditional.js";
-import { prepareKnown, rawValue } from "./prepare.js";
+import { fillByTree, prepareKnown, rawValue } from "./prepare.js";
 
 const TINY = 2 ** -1022;
 
@@ -249,7 +249,7 @@ export function filledRow(trust, model, row, covariates, absent) {
   const impute = model.steps.find((step) => step.name === "impute");
   const medians = impute?.medians;
   const known = prepareKnown(model, row, covariates);
-  if (impute && !medians) return fill(impute, known, condition(impute, known));
+  if (impute && !medians) return fillByTree(impute, known);
   const full = fill(trust.tree, known, condition(trust.tree, known));
   if (!medians) return full;
   const { names } = trust.columns;

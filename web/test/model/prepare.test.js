@@ -30,12 +30,16 @@ test("missing values become what a tree makes likely of them", () => {
     weights: numbers(0.5, 0.5),
     spread: numbers(1),
     noise: numbers(1, 1),
+    low: numbers(-50, -Infinity),
+    high: numbers(50, Infinity),
   };
   const [known, filled] = after([tree], [6, NaN]);
   assert.equal(known, 6);
   assert.ok(Math.abs(filled - 8) < 1e-4); // at the second place, but for 2e-6 of the first
   assert.deepEqual(after([tree], [1, 2]), [1, 2]);
   assert.ok(Math.abs(after([tree], [NaN, NaN])[0] - 3) < 1e-12);
+  // A value far from all others stays, and tells nothing.
+  assert.deepEqual(after([tree], [1e6, NaN]), [1e6, after([tree], [NaN, NaN])[1]]);
 });
 
 test("logarithms keep zero", () => {
