@@ -267,7 +267,7 @@ def test_stages_are_told(frame):
     ("root", "says"),
     [
         ({"column": "age", "value": "old"}, "value 'old' in column 'age' must be a number"),
-        ({"column": "grade", "value": "3"}, "'grade' is no column of the DataFrame"),
+        ({"column": "grade", "value": "3"}, "root: the DataFrame has no column 'grade'"),
         (
             {"column": "site", "value": "z"},
             "'z' is none of the labels in column 'site'; they are '[xy]', '[xy]'",
@@ -735,9 +735,19 @@ def test_columns_are_chosen_as_on_the_command_line(frame, tmp_path):
     [
         (
             {"include": ["aa", "z*"]},
-            "lacks 2 of .* 'aa' .include; did you mean 'a'.*'z.' .include; no col",
+            r"lacks 2 of .* include 'aa' .did you mean 'a'\?., 'z.' .no column fits",
         ),
-        ({"exclude": "ag"}, "has no column 'ag'; did you mean 'age'"),
+        ({"exclude": "ag"}, "^exclude: the DataFrame has no column 'ag'; did you mean 'age'"),
+        (
+            {
+                "include": ["aa", "b"],
+                "exclude": "z*",
+                "preparation": Preparation(adjust="agee", categorical=["sitt"]),
+                "root": {"column": "sits", "value": "x"},
+            },
+            r"lacks 5 of .* include 'aa' .*; exclude 'z\*' .*; categorical 'sitt' .*; "
+            r"adjust 'agee' .*; root 'sits' .did you mean 'site'",
+        ),
         ({"include": ["a", "site"]}, "include names 'site', which the DataFrame has among the ann"),
     ],
     ids=str,

@@ -45,6 +45,7 @@ from .data.dask import (
 from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.gaps import count_missing, missing_by_column, missing_message
+from .data.selection import check_asked, expand
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -136,8 +137,10 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
-    table = with_features(as_table(data), include, exclude)
+    table = as_table(data)
     preparation = Preparation() if preparation is None else clone(preparation)
+    check_names(table, include, exclude, preparation, root or {})
+    table = with_features(table, include, exclude)
     adjusted = adjusted_columns(table, preparation)
     features = features_of(table, preparation, adjusted)
     table = drop_incomplete(table, features, preparation, adjusted)
@@ -174,6 +177,15 @@ def fit_pipeline(
         path = resampled(path, X, support, **options)
     is_rooted, read = root is not None, reading or {}
     return Pipeline(features, preparation, path, is_rooted, read, embedding, reference)
+
+
+def check_names(
+    table: Table, include: Any, exclude: Any, preparation: Preparation, root: dict[str, Any]
+) -> None:
+    """All columns that are named and not there are told at once."""
+    asked = {"include": expand(include or ()), "exclude": expand(exclude), **preparation.asked()}
+    asked |= {"root": [str(root["column"])]} if "column" in root else {}
+    check_asked(asked, names_of(table), table.source)
 
 
 def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str]) -> list[str]:

@@ -71,7 +71,7 @@ def test_annotated_columns_come_back_as_they_were_written(table_of):
 
 
 def test_misspelt_names_of_all_options_are_told_at_once(table_of):
-    with pytest.raises(UnknownNameError, match=r"lacks 3 of the columns .*'pidd' \(id; did you"):
+    with pytest.raises(UnknownNameError, match=r"lacks 3 of the columns .*id 'pidd' \(did you"):
         table_of(CLINIC, id="pidd", exclude=["x"], include=["y*"])
 
 

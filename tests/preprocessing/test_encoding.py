@@ -510,7 +510,7 @@ def test_what_is_not_a_date_is_told_with_its_row(cells, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"categorical": "sex"}, ValueError, "'categorical' parameter of Preparation must be"),
+        ({"categorical": 1}, ValueError, "'categorical' parameter of Preparation must be"),
         (
             {"categorical": [1]},
             ValueError,

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .. import __version__
 from .._compat import import_pandas
-from .._messages import listed
+from .._messages import counted, listed
 from ..data.columns import column
 from ..data.dask import is_dask
 from ..data.errors import UnknownNameError, UnreadableColumns
@@ -35,7 +35,7 @@ from ..trajectory.occupancy import occupancy_message
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
 from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
-from .request import STEPS, Request, parse_request, parse_root, resolved, with_colors
+from .request import STEPS, Request, check_columns, parse_request, resolved, root_in
 from .results import (
     MODEL,
     REPORT,
@@ -84,7 +84,7 @@ def read(request: Request, *, lazy: bool) -> Table:
         return read_table(request.source, lazy=lazy, **request.reading)
     except UnknownNameError as error:
         if error.is_column:
-            raise with_colors(error, request) from error
+            check_columns(request.asked, request.root, error.known, error.source)
         raise
     except UnreadableColumns as error:
         if not error.missing or request.preparation.impute is not None:
@@ -215,9 +215,7 @@ def learn(
             learning=request.learning | {"callback": callback},
             support=request.support,
             random_state=request.random_state,
-            root=parse_root(
-                request.root, request.root_at, {*table.annotations.columns, *table.features}
-            ),
+            root=root_in(request, table),
             end=request.end,
             prune=request.prune,
             resume=request.resume,
@@ -421,24 +419,12 @@ def told_by(console: Console) -> dict[str, Any]:
     }
 
 
-def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> from branchwise.cli.fit import counted
-    >>> counted(1, "fork"), counted(1200, "tip")
-    ('1 fork', '1,200 tips')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 # What is counted in the summary rather than called by the name of the parameter.
 COUNTED = {
-    "categorical": "category",
-    "ordinal": "ordered category",
-    "dates": "date",
-    "ages": "age",
+    "categorical": ("category", "categories"),
+    "ordinal": ("ordered category", "ordered categories"),
+    "dates": ("date", "dates"),
+    "ages": ("age", "ages"),
 }
 
 
@@ -453,7 +439,7 @@ def step_in_words(name: str, value: Any) -> str:
     """
     if not value or name not in COUNTED:
         return name if value else ""
-    return counted(len(value), COUNTED[name]).replace("ys", "ies")
+    return counted(len(value), *COUNTED[name])
 
 
 def describe(facts: dict[str, Any], out: Path) -> str:

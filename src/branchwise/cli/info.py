@@ -10,7 +10,7 @@ from scipy import sparse
 from .._messages import listed
 from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
 from ..data.columns import columns
-from ..data.errors import UnreadableColumns
+from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
@@ -18,7 +18,7 @@ from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL
 from .console import Console, Failure
 from .profiles import describe_table, terminal_width
-from .request import STEPS, encodings, reading_of
+from .request import STEPS, asked_for, check_columns, encodings, reading_of
 from .results import MODEL, RUN
 
 
@@ -43,6 +43,7 @@ def table_facts(
     """What is in a table, and what `branchwise fit` would say of it."""
     cells = read_cells(path, **reading_of(options))
     preparation, encoded, problem = planned(cells, options)
+    problem = misspelt(cells, asked_for(options, preparation)) or problem
     profiles = profile_cells(cells, encoded)
     n_samples = len(cells.frame) if cells.frame is not None else 0
     n_samples = cells.X.shape[0] if cells.X is not None else n_samples
@@ -100,6 +101,15 @@ def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:
     try:
         check_missing(cells.table, preparation)
     except Failure as error:
+        return str(error)
+    return None
+
+
+def misspelt(cells: Cells, asked: dict[str, list[str]]) -> str | None:
+    """Which columns options name that are not there."""
+    try:
+        check_columns(asked, None, [name for name in cells.names if name], cells.source)
+    except UnknownNameError as error:
         return str(error)
     return None
 

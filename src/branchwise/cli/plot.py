@@ -58,7 +58,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     path = rooted(made, result, options.root, options.root_at)
     known = [*COMPUTED, *result.samples.columns]
     source = str(result.folder / result.run["files"]["samples"])
-    options.color = select_in_turn(expand(options.color), known, "--color", source)
+    options.color = select_in_turn(expand(options.color), known, "color", source)
     figure = draw(options, result, made, path)
     save_figure(figure, [out], options.dpi)
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")

@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     wanted = list(options.feature)
     if options.color is not None:
         known = [*COMPUTED, *OF_PAGE, *annotations.columns, *made.features]
-        colors = select(expand([options.color]), known, "--color", str(result.folder))
+        colors = select(expand([options.color]), known, "color", str(result.folder))
         if len(colors) > 1:
             raise Usage(
                 f"--color {options.color} fits {len(colors)} columns "

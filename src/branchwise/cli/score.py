@@ -29,10 +29,10 @@ def run(options: argparse.Namespace, console: Console) -> None:
 def labels_of(result: Result, patterns: list[str]) -> list[str]:
     """The annotations that are meant."""
     try:
-        return select_in_turn(expand(patterns), result.annotations, "--labels", str(result.folder))
+        return select_in_turn(expand(patterns), result.annotations, "labels", str(result.folder))
     except UnknownNameError as error:
         raise Failure(
-            f"--labels: {error} Name other columns at the fit with --exclude or --color."
+            f"{error} Name other columns at the fit with --exclude or --color."
         ) from error
 
 

@@ -12,6 +12,7 @@ from .._messages import listed
 from .._typing import Bools, Matrix
 from .categories import as_text, is_blank
 from .dask import is_dask
+from .errors import Unknown, UnknownNameError
 from .selection import selection
 from .table import Table, dense_columns, move_to_annotations, selection_in
 
@@ -58,10 +59,8 @@ def column(table: Table, name: str) -> Any:
     if name in table.annotations.columns:
         return table.annotations[name]
     if name not in table.features:
-        close = [*table.annotations.columns, *table.features]
-        raise ValueError(
-            f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
-        )
+        known = [*map(str, table.annotations.columns), *table.features]
+        raise UnknownNameError([Unknown(name)], known, table.source)
     values = dense_columns(table.X, [table.features.index(name)])
     return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
 

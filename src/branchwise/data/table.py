@@ -15,7 +15,7 @@ from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
 from .masked import unmasked
-from .selection import EVERYTHING, Selection
+from .selection import EVERYTHING, Selection, look_up
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -45,6 +45,8 @@ class Table:
         One row for each sample, in the order of X, indexed by `samples`; maybe no column.
     source : str
         Where the table was read from.
+    id : str or None
+        The column of the file that named the samples.
     sha256 : str or None
         Of the file, where it was taken while the table was read (CSV and its kin).
     chosen : dict
@@ -71,6 +73,7 @@ class Table:
     source: str
     sha256: str | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
 
 
 def pandas_for_tables() -> Any:
@@ -145,16 +148,20 @@ def checked_table(
     if not is_dask(X):
         check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
-    return Table(X, features, samples, annotations, source, chosen=selection.given())
+    return Table(
+        X, features, samples, annotations, source, chosen=selection.given(), id=selection.id
+    )
 
 
 def selection_in(
     selection: Selection, features: list[str], annotations: list[str], source: str
 ) -> Selection:
     """The selection with the names that its patterns mean; samples are named by an annotation."""
+    ids = [] if selection.id is None else [selection.id]
+    wrong = look_up(ids, annotations, "id")[1]
     found = selection._replace(id=None)
-    if any((selection.include is not None, selection.exclude, selection.annotate)):
-        found = found.among([*features, *annotations], source)
+    if any((wrong, selection.include is not None, selection.exclude, selection.annotate)):
+        found = found.among([*features, *annotations], source, wrong)
     if found.include is not None:
         present, asked = set(features), set(selection.include or ())
         words = [name for name in found.include if name not in present and name in asked]
@@ -258,7 +265,7 @@ def check_known(
 ) -> None:
     """A name that is not there is likely misspelt: say which one is near."""
     present = set(known)
-    unknown = [Unknown(str(name), kind) for name in names if name not in present]
+    unknown = [Unknown(str(name)) for name in names if name not in present]
     if unknown:
         raise UnknownNameError(unknown, known, source, kind)
 
