@@ -302,7 +302,7 @@ def test_a_root_is_an_inner_node_where_the_label_is_not_at_a_tip():
     with pytest.warns(UserWarning, match=r"first samples only \d+ have that label; look at the"):
         fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
     table["stage"] = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
-    with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*--root-at auto"):
+    with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*pass at='auto'"):
         fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
 
 

@@ -1,5 +1,6 @@
 """Words for messages, in the language of who reads them: of Python or of the command line."""
 
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -8,7 +9,7 @@ from typing import Any
 _is_command_line = ContextVar("_is_command_line", default=False)
 
 # Parameters whose options are called otherwise.
-FLAGS = {"dates": "date", "ages": "age"}
+FLAGS = {"dates": "date", "ages": "age", "lazy": "scheduler", "at": "root_at"}
 
 
 @contextmanager
@@ -57,7 +58,7 @@ def setting(name: str, value: Any = True) -> str:
     """How a parameter is given a value."""
     if not is_for_command_line():
         return f"{name}={value!r}"
-    return flag(name) if value is True else f"{flag(name)} {value}"
+    return flag(name) if value is True else f"{flag(name)} {shlex.quote(str(value))}"
 
 
 def listed(values: Iterable[Any], most: int = 20) -> str:

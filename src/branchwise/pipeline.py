@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._memory import fits
-from ._messages import listed
+from ._messages import listed, parameter, setting
 from ._typing import Floats, Matrix
 from .data.advice import (
     advise_on_outcomes,
@@ -206,14 +206,14 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
     if both:
         raise ValueError(
             f"{listed(map(repr, both), 5)} cannot be adjusted for and be a feature; leave "
-            f"{'it' if len(both) == 1 else 'them'} out of adjust, or out of categorical, ordinal, "
-            "dates and ages."
+            f"{'it' if len(both) == 1 else 'them'} out of {parameter('adjust')}, or out of "
+            f"{encoders()}."
         )
     if encoded and (is_dask(table.X) or sparse.issparse(table.X)):
         kind = "is read chunk by chunk" if is_dask(table.X) else "holds a sparse matrix"
         raise ValueError(
             f"categories, dates and ages are encoded in a table in memory, but {table.source} "
-            f"{kind}; leave categorical, ordinal, dates and ages out, or pass a DataFrame."
+            f"{kind}; leave {encoders()} out, or pass a DataFrame."
         )
     left_out, others = set(adjusted), set(encoded) - set(table.features)
     found = [
@@ -226,6 +226,12 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
             "categories or dates as features, or exclude and adjust for fewer."
         )
     return found
+
+
+def encoders() -> str:
+    """The parameters that name what is to be encoded."""
+    *most, last = map(parameter, ("categorical", "ordinal", "dates", "ages"))
+    return f"{', '.join(most)} and {last}"
 
 
 def encoded_columns(table: Table, preparation: Preparation) -> list[str]:
@@ -311,7 +317,8 @@ def drop_incomplete(
                 missing_by_column(table, encoded_columns(table, preparation)),
                 len(keep),
                 table.source,
-                "impute medians or exclude columns",
+                f"pass {setting('impute', 'median')}, or leave columns out with "
+                f"{parameter('exclude')}",
             )
         )
     return table if keep.all() else rows_of_table(table, keep)
@@ -654,8 +661,7 @@ class Pipeline:
         if "encode" in self.preparation.steps_:
             raise ValueError(
                 f"categories, dates and ages are encoded in a table in memory, but {table.source} "
-                "is read chunk by chunk; read it into memory (on the command line, without "
-                "--scheduler)."
+                f"is read chunk by chunk; read it into memory (without {parameter('lazy')})."
             )
         has, about = set(table.features), table.annotations
         check_numbers_there(table, [n for n in self.features if n not in has and n in about])
@@ -851,7 +857,7 @@ def learn_trajectory(
     path = learn(
         X, n_components=n_components, level=level, names=names, n_jobs=n_jobs, verbose=verbose
     )
-    message = occupancy_message(path)
+    message = occupancy_message(path, is_default=True)
     if message is not None:
         warnings.warn(message, stacklevel=2)
     rows = X if is_dask(X) else rows_of_samples(path.estimator_, X)

@@ -112,7 +112,7 @@ def test_all_that_is_wrong_with_a_table_is_told_in_one_run(clinic, tmp_path, cap
     assert main(["fit", str(tmp_path / "holes.csv"), "-o", str(tmp_path / "out"), *PLAIN]) == 1
     first, words, gaps = capsys.readouterr().err.strip().splitlines()
     assert first.startswith("branchwise fit: 4 columns are meant as numbers in ")
-    assert "--exclude '*_mut', in Python exclude=['*_mut']" in words
+    assert "leave the columns out: --exclude '*_mut'." in words
     assert gaps.startswith("Besides, the rest has 1 missing value in 1 column: 'gene1' 1 of 60; ")
     assert "--impute model" in gaps
     chosen = ["--exclude", "*_mut", "--impute", "median"]

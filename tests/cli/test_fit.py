@@ -251,11 +251,24 @@ def test_a_tree_fills_gaps_of_the_fit_and_of_later_tables(simulated, tmp_path, b
 def test_an_empty_column_is_named_before_a_tree_is_learned(simulated, tmp_path, branchwise):
     path = tmp_path / "empty.csv"
     simulated.assign(lab1=np.nan).to_csv(path, index=False)
-    given = ["fit", path, "-o", tmp_path / "out", "--id", "patient", "--impute", "model"]
-    code, _, err = branchwise(*given)
+    given = ["fit", path, "-o", tmp_path / "out", "--id", "patient"]
+    for more in ([], ["--impute", "model"], ["--impute", "median"], ["--impute", "drop"]):
+        code, _, err = branchwise(*given, *more)
+        assert code == 1
+        assert "has 1 column without any value ('lab1'); leave it out: --exclude lab1." in err
+
+
+def test_empty_columns_are_told_with_all_that_is_wrong(simulated, tmp_path, branchwise):
+    words = np.where(simulated.index % 7, "3", "<1")
+    gaps = simulated["lab0"].where(simulated.index > 0)
+    frame = simulated.assign(lab0=gaps, lab1=np.nan, lab2=words)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    code, _, err = branchwise("fit", tmp_path / "a.csv", "-o", tmp_path / "out")
     assert code == 1
-    assert "--impute model needs a value in every column, but" in err
-    assert "none in lab1; leave such columns out with --exclude." in " ".join(err.split())
+    first, second = err.strip().splitlines()
+    assert "the first '<1' in data row 1; mend the cells" in first
+    assert second.startswith("Besides, the rest has 1 column without any value ('lab1'); leave it")
+    assert "--exclude lab1. It has 1 missing value in 1 column: 'lab0' 1 of 150; pass" in second
 
 
 def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, branchwise):
@@ -362,7 +375,7 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
     ("given", "says"),
     [
         (["--root", "stage=never"], "'never' is none of the labels in column 'stage'; they are"),
-        (["--root", "grade=3"], "'grade' is no column of"),
+        (["--root", "grade=3"], "--root: "),
         (["--root", "T99"], "is no node of the graph; valid are"),
         (["--root", "sample=Q1"], "is no sample; the names are"),
         (["--root", "age=old"], "must be a number"),

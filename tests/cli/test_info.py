@@ -247,3 +247,14 @@ def test_axes_are_a_remedy_for_too_many_features(tmp_path, branchwise):
     given += ["--pca", "5", "--force"]
     err = branchwise("fit", tmp_path / "X.npy", "-o", tmp_path / "out", *given)[2]
     assert "There are" not in err
+
+
+def test_of_matrices_in_a_model_only_the_shape_is_told(measured, tmp_path, branchwise):
+    given = ["fit", measured(), "-o", tmp_path / "out", "--figure", "none", "--no-report"]
+    assert branchwise(*given, "--no-support")[0] == 0
+    _, text, _ = branchwise("info", tmp_path / "out")
+    assert "init=ndarray of " in text
+    assert "structure=csr_array of " in text
+    assert len(text.splitlines()) < 20
+    _, text, _ = branchwise("info", tmp_path / "out", "--json")
+    assert json.loads(text)["parameters"]["init"].startswith("ndarray of ")

@@ -19,7 +19,7 @@ from .._messages import counted, listed
 from ..data.columns import column
 from ..data.dask import is_dask
 from ..data.errors import UnknownNameError, UnreadableColumns
-from ..data.gaps import missing_by_column, missing_message
+from ..data.gaps import gaps_message, missing_by_column, missing_message
 from ..data.table import Table
 from ..estimators import DDRTree
 from ..estimators.ddrtree_dask import MAX_FEATURES
@@ -51,8 +51,6 @@ from .samples import our_columns, readable, samples_table
 AT_THE_FIT = (
     "pass --impute model, --impute median or --impute drop, or leave columns out with --exclude"
 )
-# Missing values that are filled in, which takes some that are known.
-FILLED = ("median", "model")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 
@@ -87,17 +85,14 @@ def read(request: Request, *, lazy: bool) -> Table:
             check_columns(request.asked, request.root, error.known, error.source)
         raise
     except UnreadableColumns as error:
-        if not error.missing or request.preparation.impute is not None:
-            raise
-        raise with_gaps(error) from error
+        raise with_gaps(error, request.preparation) from error
 
 
-def with_gaps(error: UnreadableColumns) -> UnreadableColumns:
+def with_gaps(error: UnreadableColumns, preparation: Preparation) -> UnreadableColumns:
     """What is wrong with columns, and what the others lack."""
-    if not error.missing:
-        return error
-    gaps = missing_message(error.missing, error.n_samples, "Besides, the rest", AT_THE_FIT)
-    return error.also(gaps)
+    remedy = AT_THE_FIT if preparation.impute is None else None
+    gaps = gaps_message(error.missing, error.n_samples, "Besides, the rest", remedy)
+    return error.also(gaps) if gaps else error
 
 
 def check_checkpoint(request: Request) -> None:
@@ -131,7 +126,7 @@ def fit(
     started = datetime.now(UTC)
     made = learn(table, request, console, work)
     warn_of_other_roots(made.trajectory)
-    warn_of_empty_stretches(made.trajectory)
+    warn_of_empty_stretches(made.trajectory, is_default=request.estimator is None)
     console.stage("write")
     with new_folder(request.out, force=request.force) as folder:
         tables, columns = tables_of(made, table, request.colors)
@@ -156,14 +151,6 @@ def check_table(table: Table, request: Request, work: dict[str, Any] | None) -> 
     preparation = request.preparation
     with showing_passes(work)("read"):
         check_missing(table, preparation)
-    encoded = encoded_columns(table, preparation)
-    missing = missing_by_column(table, encoded) if preparation.impute in FILLED else {}
-    empty = [name for name, count in missing.items() if count == len(table.samples)]
-    if empty:
-        raise Failure(
-            f"--impute {preparation.impute} needs a value in every column, but {table.source} has "
-            f"none in {listed(empty)}; leave such columns out with --exclude."
-        )
 
 
 def check_n_features(table: Table, request: Request) -> None:
@@ -177,12 +164,14 @@ def check_n_features(table: Table, request: Request) -> None:
         )
 
 
-def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
+def check_missing(table: Table, preparation: Preparation) -> None:
     """Missing values are named by column unless the user said what to do with them."""
     encoded = encoded_columns(table, preparation)
-    missing = missing_by_column(table, encoded) if preparation.impute is None else {}
-    if missing:
-        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    missing = missing_by_column(table, encoded)
+    remedy = AT_THE_FIT if preparation.impute is None else None
+    told = gaps_message(missing, len(table.samples), table.source, remedy)
+    if told:
+        raise Failure(told)
     if preparation.impute != "drop":
         adjusted = adjusted_columns(table, preparation)
         gaps = {name: int(column(table, name).isna().sum()) for name in adjusted}
@@ -238,9 +227,9 @@ def warn_of_other_roots(path: Trajectory) -> None:
         )
 
 
-def warn_of_empty_stretches(path: Trajectory) -> None:
+def warn_of_empty_stretches(path: Trajectory, *, is_default: bool) -> None:
     """Say that less than half of the tree has samples."""
-    message = occupancy_message(path)
+    message = occupancy_message(path, is_default=is_default)
     if message is not None:
         warnings.warn(message, stacklevel=2)
 

@@ -65,6 +65,9 @@ def table_facts(
     return facts, profiles
 
 
+# Letters of a parameter that are shown.
+MOST_SHOWN = 100
+
 FATES = (FEATURE, ANNOTATION, ID, EXCLUDED, STOPS)
 ENCODED_AS = {
     CATEGORY: "category",
@@ -95,7 +98,7 @@ def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:
     from .fit import check_missing, with_gaps
 
     if isinstance(cells.error, UnreadableColumns):
-        return str(with_gaps(cells.error))
+        return str(with_gaps(cells.error, preparation))
     if cells.error is not None or cells.table is None:
         return str(cells.error)
     try:
@@ -163,7 +166,7 @@ def model_facts(path: Path) -> dict[str, Any]:
     return facts | {
         "method": type(model).__name__,
         "parameters": {
-            k: v if isinstance(v, int | float | str | None) else str(v)
+            k: v if isinstance(v, int | float | str | None) else short(v)
             for k, v in parameters.items()
         },
         "samples": len(model.embedding_) if n_samples is None else n_samples,
@@ -172,6 +175,27 @@ def model_facts(path: Path) -> dict[str, Any]:
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
     }
+
+
+def short(value: Any) -> str:
+    """A parameter in a few words: of matrices, what they are and how large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.cli.info import short
+    >>> short(np.zeros((3, 2))), short({"gamma": 0.1})
+    ('ndarray of 3 x 2', "{'gamma': 0.1}")
+    >>> short({"R": np.zeros((3, 2))})
+    '{R: ndarray of 3 x 2}'
+    """
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{type(value).__name__} of {' x '.join(f'{n:,}' for n in shape)}"
+    if isinstance(value, dict) and any(hasattr(part, "shape") for part in value.values()):
+        return f"{{{', '.join(f'{name}: {short(part)}' for name, part in value.items())}}}"
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{type(value).__name__}(…)"
 
 
 def in_words(value: Any) -> str:
@@ -186,7 +210,7 @@ def in_words(value: Any) -> str:
     if isinstance(value, dict):
         value = [f"{name} ({', '.join(map(str, parts))})" for name, parts in value.items()]
     if not isinstance(value, list | tuple):
-        return str(value)
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
     *most, last = map(str, value or ["none"])
     return f"{', '.join(most)} and {last}" if most else last
 

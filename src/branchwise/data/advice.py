@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._messages import listed
+from .._messages import listed, parameter, setting
 from .._typing import Floats, Ints, Matrix
 from .suspects import find_sentinels, may_have_sentinels, outcome_like
 
@@ -74,7 +74,7 @@ def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ())
     >>> X[:, 2] = 2.54 * X[:, 0] + 1
     >>> print(*advise_on_table(X, ["inch", "age", "cm"]))
     1 feature is a copy of another (up to unit and offset), which therefore counts twice or more:
-    'cm' of 'inch'; keep one of each, and leave the rest out (--exclude).
+    'cm' of 'inch'; keep one of each, and leave the rest out (exclude).
     """
     moments = moments_of(X)
     return [
@@ -94,7 +94,8 @@ def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
     >>> X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 60, 2]  # simulated
     >>> print(*advise_on_prepared(X, ["hb", "platelets", "crp"]))
     'platelets' carries 100 % of the variance of all 3 numeric features, so that the tree shows
-    little but this one; if they are measured in different units, standardise them (--standardize).
+    little but this one; if they are measured in different units, standardise them
+    (standardize=True).
     """
     return advise_on_variance(moments_of(X), names)
 
@@ -115,12 +116,13 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
     usual = float(np.median(relative[varying != largest]))
     if part <= MOST or usual * TIMES >= 1:
         return []
-    remedy = "if they are measured in different units, standardise them (--standardize)"
+    scale, log = setting("standardize"), setting("log1p")
+    remedy = f"if they are measured in different units, standardise them ({scale})"
     if len(names) >= COUNTED and bool((moments.low >= 0).all()):
         remedy = (
-            "take logarithms of counts (--log1p)"
+            f"take logarithms of counts ({log})"
             if moments.is_whole
-            else f"{remedy}; of amounts of one kind, such as expression, take logarithms (--log1p)"
+            else f"{remedy}; of amounts of one kind, such as expression, take logarithms ({log})"
         )
     return [
         f"{str(names[largest])!r} carries {100 * part:.0f} % of the variance of all {len(names):,} "
@@ -152,7 +154,7 @@ def advise_on_outcomes(names: Sequence[str], low: Floats | None = None) -> list[
         f"{listed(map(repr, map(str, likely)), N_NAMED)} {'looks' if one else 'look'} like "
         f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
         f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
-        f"explain; leave {'it' if one else 'them'} out (--exclude)."
+        f"explain; leave {'it' if one else 'them'} out ({parameter('exclude')})."
     ]
 
 
@@ -164,7 +166,7 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
     >>> from branchwise.data.advice import advise_on_size
     >>> print(*advise_on_size(300, 20_000))
     There are 20,000 features of 300 samples, 67 to 1: noise in so many hides the shape;
-    reduce them (--pca 20), or choose the features that matter.
+    reduce them (pca=20), or choose the features that matter.
     >>> advise_on_size(300, 2_000)
     []
     """
@@ -174,7 +176,7 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
     return [
         f"There are {n_features:,} features of {n_samples:,} samples, "
         f"{n_features / max(n_samples, 1):.0f} to 1: noise in so many hides the shape; reduce "
-        f"them (--pca {n_axes}), or choose the features that matter."
+        f"them ({setting('pca', n_axes)}), or choose the features that matter."
     ]
 
 
@@ -215,7 +217,8 @@ def advise_on_copies(X: Matrix, names: Sequence[str], moments: Moments) -> list[
     return [
         f"{n_copies:,} {'feature is a copy of another' if one else 'features are copies of others'}"
         f" (up to unit and offset), which therefore {'counts' if one else 'count'} twice or more: "
-        f"{listed(told, N_NAMED)}; keep one of each, and leave the rest out (--exclude)."
+        f"{listed(told, N_NAMED)}; keep one of each, and leave the rest out "
+        f"({parameter('exclude')})."
     ]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from .._messages import listed
+from .._messages import flag, is_for_command_line, listed, setting
 from .errors import InputError, Unknown, raise_unknown
 
 # What makes a pattern of a name.
@@ -378,3 +378,19 @@ def list_text(names: Sequence[str]) -> str:
     "['*_mut', '@@home']"
     """
     return repr([f"@{name}" if name.startswith("@") else name for name in names])
+
+
+def way_out(option: str, names: Sequence[str]) -> str:
+    """An option with names that can be copied.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import way_out
+    >>> way_out("exclude", ["*_mut"])
+    "exclude=['*_mut']"
+    """
+    if len(names) > MOST_WRITTEN:
+        return f"{setting(option, '@FILE')}, where FILE has a name on each line"
+    if is_for_command_line():
+        return f"{flag(option)} {option_text(names)}"
+    return f"{option}={list_text(names)}"

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra, import_pandas, pandas_of
-from .._messages import listed
+from .._messages import listed, parameter
 from .._typing import Matrix
 from .categories import are_numbers
 from .categories import as_floats as numbers_of
@@ -131,7 +131,7 @@ def checked_table(
     selection = selection_in(selection, features, list(map(str, annotations.columns)), source)
     if selection.id is not None:
         annotations, samples = take_id(annotations, selection.id, source)
-    check_unique(samples, f"samples of {source}", "make them unique, or name another column by id")
+    check_unique(samples, f"samples of {source}", f"make them unique, or {other_id()}")
     moved = [*selection.exclude, *selection.annotate]
     if moved:
         X, features, annotations = move_to_annotations(X, features, annotations, moved)
@@ -296,6 +296,11 @@ def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
     return annotations.drop(columns=id), id_names(annotations[id], id, source)
 
 
+def other_id() -> str:
+    """Another column may name the samples."""
+    return f"name another column with {parameter('id')}"
+
+
 def id_names(column: Any, id: str, source: str) -> list[str]:
     """A column as names of samples: none missing, none twice."""
     what = f"column {id!r} of {source}" if id else f"the first column of {source}, without a name,"
@@ -303,10 +308,10 @@ def id_names(column: Any, id: str, source: str) -> list[str]:
     if len(missing):
         raise InputError(
             f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
-            f"first in data row {missing[0] + 1}; fill them in, or name another column by id."
+            f"first in data row {missing[0] + 1}; fill them in, or {other_id()}."
         )
     names = [str(name) for name in column]
-    check_unique(names, f"names of samples in {what}", "mend them, or name another column by id")
+    check_unique(names, f"names of samples in {what}", f"mend them, or {other_id()}")
     return names
 
 

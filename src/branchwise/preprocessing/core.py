@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._memory import check_memory
-from .._messages import listed
+from .._messages import listed, setting
 from .._typing import Floats, Matrix
 from ..data.categories import column_names
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
@@ -77,7 +77,7 @@ def learn_steps(
     if preparation.impute == "median":
         steps["impute"] = Medians.fit(table, names, is_indicator)
     elif carries_gaps:
-        check_some_known(table, names, "impute='model'")
+        check_some_known(table, names, setting("impute", "model"))
     if preparation.log1p:
         steps["log1p"] = Logarithms(is_number)
     table = in_double(known_values(table, steps, preparation.impute, names, carries_gaps))

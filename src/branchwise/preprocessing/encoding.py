@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import counted, listed
+from .._messages import counted, listed, parameter
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
     are_numbers,
@@ -130,14 +130,14 @@ def check_plan(plan: Plan, known: Sequence[str]) -> None:
         ways = [way for way, names in uses.items() if name in names]
         if len(ways) > 1 and ways != ["dates", "ages"]:
             raise ValueError(
-                f"column {name!r} is named in {' and '.join(ways)}, but a column is encoded in one "
-                "way; leave it out of all but one."
+                f"column {name!r} is named in {' and '.join(map(parameter, ways))}, but a column "
+                "is encoded in one way; leave it out of all but one."
             )
     taken = [name for name in plan.ages if name in set(known)]
     if taken:
         raise ValueError(
-            f"ages has the new name {taken[0]!r}, but the table has a column of that name; choose "
-            "another name."
+            f"{parameter('ages')} has the new name {taken[0]!r}, but the table has a column of "
+            "that name; choose another name."
         )
 
 
@@ -650,10 +650,10 @@ def check_not_dates(X: Any, names: Sequence[str]) -> None:
     found = [name for name in names if are_dates(X[name])]
     if found:
         raise ValueError(
-            f"categorical names {listed(map(repr, found), N_NAMED)}, which "
+            f"{parameter('categorical')} names {listed(map(repr, found), N_NAMED)}, which "
             f"{'holds' if len(found) == 1 else 'hold'} dates, and dates are never categories; name "
-            "such columns in dates (--date), for days since the first, or in ages (--age), for "
-            "years between two of them."
+            f"such columns in {parameter('dates')}, for days since the first, or in "
+            f"{parameter('ages')}, for years between two of them."
         )
 
 
