@@ -760,3 +760,20 @@ def test_columns_that_cannot_be_chosen_are_told(given, says, frame):
 def test_a_table_without_numbers_left_is_told(frame):
     with pytest.raises(ValueError, match="has no column to learn from; give it columns of numbers"):
         fit_pipeline(frame, DDRTree(2), exclude="*")
+
+
+def test_a_pipeline_is_shown_in_one_line(frame):
+    numbers = frame[["a", "b", "c", "d"]]
+    shown = repr(fit_pipeline(numbers, DDRTree(2, random_state=0)))
+    assert shown.startswith("<Pipeline: DDRTree, 4 features, 60 samples, ")
+    assert shown.endswith(" tips, without a root>")
+    rooted = fit_pipeline(numbers, DDRTree(2, random_state=0), root={"node": "T1"})
+    assert repr(rooted).endswith(" tips, rooted at T1>")
+
+
+def test_a_folder_of_results_is_loaded_by_its_name(frame, tmp_path):
+    made = fit_pipeline(frame[["a", "b", "c", "d"]], DDRTree(2, random_state=0))
+    with pytest.raises(ValueError, match=r"is a folder that holds no model\.branchwise; pass"):
+        branchwise.load(tmp_path)
+    made.save(tmp_path / "model.branchwise")
+    assert branchwise.load(tmp_path).features == made.features

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._memory import fits
-from ._messages import listed, parameter, setting
+from ._messages import counted, listed, parameter, setting
 from ._typing import Floats, Matrix
 from .data.advice import (
     advise_on_outcomes,
@@ -44,6 +44,7 @@ from .data.dask import (
 )
 from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
+from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
 from .data.selection import check_asked, expand
 from .data.table import InputError, Table, as_table
@@ -391,7 +392,7 @@ def gather_places(model: Any, X: Any) -> tuple[Floats | None, Floats]:
         return dask.compute(model.project(X), model.transform(X))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pipeline:
     """A fitted preparation, estimator and trajectory, which place the rows of new tables.
 
@@ -425,6 +426,13 @@ class Pipeline:
     reading: dict[str, Any]
     embedding: Floats
     reference: Reference | None = None
+
+    def __repr__(self) -> str:
+        columns = counted(len(self.features), "feature")
+        graph = repr(self.trajectory).removeprefix("<Trajectory: ").removesuffix(">")
+        if not self.is_rooted:
+            graph = f"{graph.rpartition(', ')[0]}, without a root"
+        return f"<Pipeline: {type(self.estimator).__name__}, {columns}, {graph}>"
 
     @property
     def estimator(self) -> Any:
@@ -722,10 +730,20 @@ class Pipeline:
 def check_adjusted(table: Table, preparation: Preparation) -> None:
     """What a preparation adjusts for is known of every sample."""
     names = adjusted_columns(table, preparation)
+    known = names_of(table)
+    absent = [name for name in names if name not in set(known)]
+    if absent:
+        close = [near(name, known)[:1] for name in absent]
+        hint = f"; is it {listed([repr(each[0]) for each in close])}?" if all(close) else "."
+        raise InputError(
+            f"{table.source} lacks {listed(map(repr, absent))}, which the fit adjusts for; add "
+            f"{'this column' if len(absent) == 1 else 'these columns'}, with a value in every "
+            f"row{hint}"
+        )
     gaps = {name: int(column(table, name).isna().sum()) for name in names}
     gaps = {name: count for name, count in gaps.items() if count}
     if gaps:
-        remedy = "adjusting needs known values: fill them in, or leave such rows out"
+        remedy = "the fit adjusts for what lacks values here: fill them in, or leave such rows out"
         raise InputError(missing_message(gaps, len(table.samples), table.source, remedy))
 
 

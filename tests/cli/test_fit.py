@@ -556,3 +556,14 @@ def test_one_progress_bar_on_a_terminal(table, tmp_path):
     assert b"\n" not in shown.strip()
     assert process.stdout.read().startswith(b"data ")
     process.stdout.close()
+
+
+def test_numbers_of_all_tables_have_digits_that_people_read(table, fitted, tmp_path, branchwise):
+    out = tmp_path / "out"
+    given = ["--exclude", "age", "--standardize", "--root", "stage=early", "--no-support"]
+    assert branchwise("fit", table, "-o", out, *given, "--figure", "none", "--no-report")[0] == 0
+    for name in ("centers", "tree", "branches", "milestones", "evidence"):
+        short, full = (pd.read_csv(f / f"{name}.csv", index_col=0) for f in (out, fitted))
+        for column in short.columns[[kind.kind == "f" for kind in short.dtypes]]:
+            digits = [float(f"{value:.5g}") for value in full[column]]
+            np.testing.assert_allclose(short[column], digits, rtol=1e-12)

@@ -48,7 +48,7 @@ def test_problems_come_first_then_what_is_odd_then_the_rest(clinic, branchwise):
         "nothing                     no value at all",
         "The fit stops here. Limits such as '<5': write a number in their place",
         "--exclude hb.",
-        "hb                          1 cell is not a number: '<5' in row 1",
+        "hb                          1 cell is not a number: '<5' in data row 1",
         "The fit stops here. Words among numbers: leave the cells empty",
         "--exclude '*_mut'.",
         "*_mut (50)                  1 cell is not a number, such as 'R0H'",

@@ -204,7 +204,7 @@ def add_transform(parser: argparse.ArgumentParser) -> None:
 
 
 def add_full_precision(parser: Any) -> None:
-    """How many digits numbers of a table of samples have."""
+    """How many digits numbers of tables have."""
     parser.add_argument(
         "--full-precision",
         action="store_true",

@@ -26,6 +26,7 @@ from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
+from ..persistence.loading import MODEL
 from ..pipeline import Pipeline, adjusted_columns, encoded_columns, fit_pipeline
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
@@ -37,7 +38,6 @@ from .console import Console, Failure
 from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
 from .request import STEPS, Request, check_columns, parse_request, resolved, root_in
 from .results import (
-    MODEL,
     REPORT,
     RUN,
     check_out,
@@ -247,7 +247,8 @@ def write_results(
     is_short = request.ending != "parquet" and not request.is_full
     ours = [name for kind in ("places", "embedding", "projection") for name in columns[kind]]
     for name, frame in tables.items():
-        short = readable(frame, ours) if is_short and name == "samples" else frame
+        numbers = ours if name == "samples" else list(frame.columns)
+        short = readable(frame, numbers) if is_short else frame
         write_frame(short, folder / files[name])
     made.save(folder / MODEL)
     files["model"] = MODEL
@@ -434,21 +435,23 @@ def step_in_words(name: str, value: Any) -> str:
 def describe(facts: dict[str, Any], out: Path) -> str:
     """The same in a few lines for people."""
     given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
+    iterations = counted(facts["n_iter"], "iteration")
     steps = [step_in_words(name, facts["preparation"].get(name)) for name in STEPS]
-    dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
+    dropped = f", {len(given['dropped']):,} dropped" if given["dropped"] else ""
     ended = "converged" if facts["converged"] else "stopped"
     files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
     found = "".join(f"{'' if k else 'found':<11}{line}\n" for k, line in enumerate(facts["found"]))
     return (
-        f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
+        f"data       {counted(given['n_samples'], 'sample')}{dropped} x "
+        f"{counted(given['n_features'], 'feature')}, "
         f"{counted(given['n_annotations'], 'annotation')}\n"
         f"prepared   {', '.join(filter(None, steps)) or 'as they are'}\n"
-        f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
+        f"tree       {counted(graph['n_nodes'], 'node')}, {counted(graph['n_edges'], 'edge')}, "
         f"{graph['length']:.4g} long in all, {100 * graph['occupied']:.0f} % of it with samples\n"
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
         f"{counted(graph['forks'], 'fork')}\n"
         f"{found}"
-        f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
+        f"objective  {facts['objective']:.6g} ({ended} after {iterations})\n"
         f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
         f"written    {', '.join([*files, RUN])} in {out}/"
     )

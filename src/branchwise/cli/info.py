@@ -14,12 +14,13 @@ from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
+from ..persistence.loading import MODEL
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL
 from .console import Console, Failure
 from .profiles import describe_table, terminal_width
 from .request import STEPS, asked_for, check_columns, encodings, reading_of
-from .results import MODEL, RUN
+from .results import RUN
 
 
 def run(options: argparse.Namespace, console: Console) -> None:

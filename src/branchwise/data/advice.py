@@ -93,7 +93,7 @@ def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
     >>> from branchwise.data.advice import advise_on_prepared
     >>> X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 60, 2]  # simulated
     >>> print(*advise_on_prepared(X, ["hb", "platelets", "crp"]))
-    'platelets' carries 100 % of the variance of all 3 numeric features, so that the tree shows
+    'platelets' carries nearly all of the variance of all 3 numeric features, so that the tree shows
     little but this one; if they are measured in different units, standardise them
     (standardize=True).
     """
@@ -124,9 +124,10 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
             if moments.is_whole
             else f"{remedy}; of amounts of one kind, such as expression, take logarithms ({log})"
         )
+    share = "nearly all" if part >= 0.995 else f"{100 * part:.0f} %"
     return [
-        f"{str(names[largest])!r} carries {100 * part:.0f} % of the variance of all {len(names):,} "
-        f"numeric features, so that the tree shows little but this one; {remedy}."
+        f"{str(names[largest])!r} carries {share} of the variance of all {len(names):,} numeric "
+        f"features, so that the tree shows little but this one; {remedy}."
     ]
 
 

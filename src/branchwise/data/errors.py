@@ -87,8 +87,16 @@ def unknown_message(
 
 
 def near(name: str, known: Sequence[str]) -> list[str]:
-    """Names that look alike."""
-    return difflib.get_close_matches(str(name), known[:MOST_COMPARED], n=3)
+    """Names that look alike; those that are the same but for capitals alone, if there are any.
+
+    Examples
+    --------
+    >>> from branchwise.data.errors import near
+    >>> near("age", ["stage", "Age"]), near("agee", ["stage", "age"])
+    (['Age'], ['age', 'stage'])
+    """
+    same = [each for each in known if str(each).casefold() == str(name).casefold()]
+    return same or difflib.get_close_matches(str(name), known[:MOST_COMPARED], n=3)
 
 
 class UnreadableColumns(InputError):
