@@ -101,6 +101,25 @@ def test_patterns_where_results_are_drawn_and_scored(result, tmp_path, capsys):
     assert "--labels: " in capsys.readouterr().err
 
 
+def test_commas_separate_colors_where_no_column_has_them_in_its_name(result, tmp_path, capsys):
+    for name in ("status,seen", "status, seen"):
+        picture = ["-o", str(tmp_path / f"{len(name)}.png")]
+        assert main(["plot", str(result), "--color", name, *picture]) == 0
+    assert main(["score", str(result), "--labels", "status,pam50_subtype", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.rpartition("drawn")[2].partition("\n")[2])
+    assert list(found) == ["status", "pam50_subtype"]
+
+
+def test_colors_of_a_fit_may_have_commas_between_them(clinic, tmp_path, capsys):
+    chosen = ["--include", "gene*", "--color", "status,pam50_subtype", *PLAIN]
+    assert fit(clinic, tmp_path / "out", *chosen) == 0
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["command"]["color"] == ["status", "pam50_subtype"]
+    assert fit(clinic, tmp_path / "no", "--include", "gene*", "--color", "status,sen") == 1
+    assert "--color: " in (told := capsys.readouterr().err)
+    assert "has no column 'sen'" in told
+
+
 def test_a_report_of_a_fit_with_patterns_opens_with_its_first_color(result, tmp_path):
     assert main(["report", str(result), "-o", str(tmp_path / "a.html")]) == 0
 

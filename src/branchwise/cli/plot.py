@@ -24,6 +24,7 @@ from ..trajectory.branches import importance
 from ..trajectory.lineage import lineage_to
 from .console import Console, Usage
 from .pages import PANEL, colored_panels, save_figure
+from .request import separated
 from .results import (
     PICTURE_ENDINGS,
     Result,
@@ -58,7 +59,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     path = rooted(made, result, options.root, options.root_at)
     known = [*COMPUTED, *result.samples.columns]
     source = str(result.folder / result.run["files"]["samples"])
-    options.color = select_in_turn(expand(options.color), known, "color", source)
+    colors = separated(expand(options.color), set(known))
+    options.color = select_in_turn(colors, known, "color", source)
     figure = draw(options, result, made, path)
     save_figure(figure, [out], options.dpi)
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")

@@ -1,6 +1,7 @@
 """What the user asks `branchwise fit` for: read from the options once, before any data are."""
 
 import argparse
+import csv
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -270,7 +271,8 @@ def resolved(request: Request, table: Table) -> Request:
     }
     if "id" in chosen:
         chosen["id"] = literal(chosen["id"])
-    colors = select_in_turn(request.colors, known, "color", table.source)
+    colors = separated(request.colors, set(known))
+    colors = select_in_turn(colors, known, "color", table.source)
     return replace(
         request,
         reading=request.reading | chosen,
@@ -290,12 +292,30 @@ def asked_for(options: argparse.Namespace, preparation: Preparation) -> dict[str
     }
 
 
+def separated(patterns: Sequence[str], known: Collection[str]) -> list[str]:
+    """Names between commas by themselves, where no column is called like all of the text.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import separated
+    >>> separated(["death,sex", "dose, mg"], ["death", "sex", "dose, mg"])
+    ['death', 'sex', 'dose, mg']
+    """
+    found: list[str] = []
+    for pattern in patterns:
+        is_whole = "," not in pattern or pattern in known
+        parts = [pattern] if is_whole else next(csv.reader([pattern], skipinitialspace=True))
+        found += [part for part in parts if part]
+    return found
+
+
 def check_columns(
     asked: dict[str, list[str]], root: str | None, known: Sequence[str], source: str
 ) -> None:
     """All columns that options name and the table does not have are told at once."""
     start = parse_root(root, columns=known) or {}
-    asked = asked | {"root": [start["column"]] if "column" in start else []}
+    colors = separated(asked["color"], {*COMPUTED, *known})
+    asked = asked | {"color": colors, "root": [start["column"]] if "column" in start else []}
     check_asked(asked, known, source, {"color": COMPUTED})
 
 
