@@ -101,6 +101,17 @@ def test_patterns_where_results_are_drawn_and_scored(result, tmp_path, capsys):
     assert "--labels: " in capsys.readouterr().err
 
 
+def test_features_may_be_patterns_and_all_that_are_not_there_are_told(result, tmp_path, capsys):
+    picture = ["-o", str(tmp_path / "a.png"), "--force", "--kind", "trends"]
+    assert main(["plot", str(result), *picture, "--feature", "gene[01]", "gene0"]) == 0
+    page = ["report", str(result), "-o", str(tmp_path / "a.html")]
+    for command in (["plot", str(result), *picture], page):
+        assert main([*command, "--feature", "gene77", "zz*", "gene0"]) == 1
+        told = capsys.readouterr().err
+        assert "lacks 2 of the columns that were named: --feature 'gene77' (did you mean" in told
+        assert "'zz*' (no column fits this pattern)" in told
+
+
 def test_commas_separate_colors_where_no_column_has_them_in_its_name(result, tmp_path, capsys):
     for name in ("status,seen", "status, seen"):
         picture = ["-o", str(tmp_path / f"{len(name)}.png")]

@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
     Examples
     --------
     >>> from branchwise.cli.parser import Parser
-    >>> parser = Parser(prog="fit")
+    >>> parser = Parser(prog="fit", allow_abbrev=False)
     >>> for name in ("input", "--standardize"):
     ...     _ = parser.add_argument(name)
     >>> parser.parse_args(["a.csv", "--standard", "1"])

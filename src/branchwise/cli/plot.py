@@ -32,6 +32,7 @@ from .results import (
     feature_values,
     input_table,
     load_pipeline,
+    named_features,
     read_result,
     rooted,
 )
@@ -96,7 +97,7 @@ def draw_features(
 ) -> Any:
     """Features along the tree: those that were named, or those that change most."""
     table = input_table(result, made)
-    values, names = feature_values(table, made, options.feature)
+    values, names = feature_values(table, made, named_features(table, options.feature))
     if not options.feature:
         tests = path.associated_features(values, feature_names=names)
         names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]

@@ -20,13 +20,14 @@ from .._typing import Matrix
 from .._writing import guarded, replacing_bytes, unguarded
 from ..data.columns import column, columns, rows_of_table
 from ..data.dates import with_dates
+from ..data.selection import expand, select_in_turn
 from ..data.table import Table
 from ..io import file_hash, read_table
 from ..persistence.loading import MODEL, load
 from ..pipeline import Pipeline, start_of
 from ..trajectory import Trajectory
 from .console import Failure, Usage, as_json
-from .request import parse_root
+from .request import parse_root, separated
 
 RUN = "run.json"
 REPORT = "report.html"
@@ -430,6 +431,12 @@ def demo_table(source: str) -> Table | None:
     from .demo import SOURCE, tumours
 
     return tumours() if source == SOURCE else None
+
+
+def named_features(table: Table, names: Sequence[str]) -> list[str]:
+    """The columns that --feature names, each once, in the order in which they were named."""
+    known = [*table.features, *map(str, table.annotations.columns)]
+    return select_in_turn(separated(expand(names), set(known)), known, "feature", table.source)
 
 
 def feature_values(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:
