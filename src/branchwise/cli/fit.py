@@ -27,7 +27,7 @@ from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
 from ..persistence.loading import MODEL
-from ..pipeline import Pipeline, adjusted_columns, encoded_columns, fit_pipeline
+from ..pipeline import Pipeline, adjusted_columns, encoded_columns, encoders, fit_pipeline
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
@@ -168,6 +168,7 @@ def check_missing(table: Table, preparation: Preparation) -> None:
     """Missing values are named by column unless the user said what to do with them."""
     encoded = encoded_columns(table, preparation)
     missing = missing_by_column(table, encoded)
+    check_encoded_known(table, [name for name in encoded if name in missing], missing)
     remedy = AT_THE_FIT if preparation.impute is None else None
     told = gaps_message(missing, len(table.samples), table.source, remedy)
     if told:
@@ -179,6 +180,16 @@ def check_missing(table: Table, preparation: Preparation) -> None:
         remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
         if gaps:
             raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
+
+
+def check_encoded_known(table: Table, encoded: Sequence[str], missing: dict[str, int]) -> None:
+    """What is to be encoded has some value: to exclude it would not help."""
+    empty = [name for name in encoded if missing[name] == len(table.samples)]
+    if empty:
+        raise Failure(
+            f"{table.source} has no value at all in {listed(map(repr, empty))}; leave "
+            f"{'it' if len(empty) == 1 else 'them'} out of {encoders()}."
+        )
 
 
 def learn(

@@ -73,7 +73,7 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
     missing = [name for name in names if name not in at]
     if missing:
         raise ValueError(
-            f"{table.source} lacks {len(missing)} of the {len(names)} features of the model as "
+            f"{table.source} lacks {len(missing):,} of the {len(names):,} features of the model as "
             f"numbers: {listed(missing, 10)}; add these columns."
         )
     return table.X[:, [at[name] for name in names]]
@@ -123,7 +123,7 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
         known = np.flatnonzero(~is_blank(table.annotations[name]))
         if len(known):
             cell = as_text(table.annotations[name].iloc[known[0]])
-            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1}")
+            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1:,}")
     if told:
         first = told[0].format("must hold numbers, as in the fit, but has")
         rest = [text.format("has") for text in told[1:]]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra, import_pandas, pandas_of
-from .._messages import listed, parameter
+from .._messages import counted, listed, parameter
 from .._typing import Matrix
 from .categories import are_numbers
 from .categories import as_floats as numbers_of
@@ -122,7 +122,7 @@ def checked_table(
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
         if len(names) != count:
             raise InputError(
-                f"{source} names {len(names)} {what}, but its matrix has {count}; "
+                f"{source} names {len(names):,} {what}, but its matrix has {count:,}; "
                 f"give one name for each."
             )
     check_unique(features, f"columns of {source}", "rename them")
@@ -276,7 +276,7 @@ def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> 
     missing = [name for name in wanted if name not in present]
     if missing:
         raise MissingFeaturesError(
-            f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
+            f"{source} lacks {len(missing):,} of {len(wanted):,} features as columns of numbers: "
             f"{listed(map(repr, missing), 10)}; add them.",
             missing,
         )
@@ -307,8 +307,9 @@ def id_names(column: Any, id: str, source: str) -> list[str]:
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         raise InputError(
-            f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
-            f"first in data row {missing[0] + 1}; fill them in, or {other_id()}."
+            f"{what} must name every sample, but is empty in {len(missing):,} of "
+            f"{counted(len(column), 'row')}, "
+            f"first in data row {missing[0] + 1:,}; fill them in, or {other_id()}."
         )
     names = [str(name) for name in column]
     check_unique(names, f"names of samples in {what}", f"mend them, or {other_id()}")

@@ -101,6 +101,6 @@ def absent_message(source: str, absent: list[str], n_features: int) -> str:
     others."
     """
     return (
-        f"{source} has no values of {len(absent)} of the {n_features} features: "
+        f"{source} has no values of {len(absent):,} of the {n_features:,} features: "
         f"{listed(map(repr, absent), 10)}; its samples are placed by the others."
     )

@@ -598,7 +598,7 @@ def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -
         rows.update(mine.tolist())
         told.append(
             f"{name!r} has {listed(map(repr, others), N_NAMED)} in {counted(len(mine), 'row')}, "
-            f"first in data row {mine[0] + 1} ({'known' if given_by == 'fit' else 'given'}: "
+            f"first in data row {mine[0] + 1:,} ({'known' if given_by == 'fit' else 'given'}: "
             f"{listed(map(repr, levels), N_LEVELS)})"
         )
     who = "the fit did not know" if given_by == "fit" else "ordinal does not name"
@@ -609,7 +609,7 @@ def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -
     )
     has = "has a level" if len(rows) == 1 else "have levels"
     raise ValueError(
-        f"{len(rows)} of {counted(n_rows, 'row')} {has} that {who}: "
+        f"{len(rows):,} of {counted(n_rows, 'row')} {has} that {who}: "
         f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
         f"the rows out, {more}."
     )
@@ -642,7 +642,7 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
         return []
     row, n = int(is_bad.argmax()), int(is_bad.sum())
     more = f" ({n:,} such cells)" if n > 1 else ""
-    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1}, {what}{more}"]
+    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1:,}, {what}{more}"]
 
 
 def check_not_dates(X: Any, names: Sequence[str]) -> None:
