@@ -743,7 +743,10 @@ def check_adjusted(table: Table, preparation: Preparation) -> None:
     gaps = {name: int(column(table, name).isna().sum()) for name in names}
     gaps = {name: count for name, count in gaps.items() if count}
     if gaps:
-        remedy = "the fit adjusts for what lacks values here: fill them in, or leave such rows out"
+        remedy = (
+            "the fit adjusts for these, which needs known values: fill them in, or leave such rows "
+            "out"
+        )
         raise InputError(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
