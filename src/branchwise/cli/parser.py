@@ -25,9 +25,8 @@ class Parser(argparse.ArgumentParser):
     --------
     >>> from branchwise.cli.parser import Parser
     >>> parser = Parser(prog="fit", allow_abbrev=False)
-    >>> for name in ("input", "--standardize"):
-    ...     _ = parser.add_argument(name)
-    >>> parser.parse_args(["a.csv", "--standard", "1"])
+    >>> _ = parser.add_argument("--standardize", action="store_true")
+    >>> parser.parse_args(["--standard"])
     Traceback (most recent call last):
     ...
     branchwise.cli.console.Usage: there is no option --standard; did you mean --standardize? ...
