@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
     >>> parser.parse_args(["--standard"])
     Traceback (most recent call last):
     ...
-    branchwise.cli.console.Usage: there is no option --standard; did you mean --standardize? ...
+    branchwise.cli.console.Usage: there is no option --standard (did you mean --standardize?); ...
     """
 
     def error(self, message: str) -> NoReturn:
@@ -80,7 +80,7 @@ class Parser(argparse.ArgumentParser):
         name = text.partition("=")[0]
         known = [option for option in self._option_string_actions if option.startswith("--")]
         close = difflib.get_close_matches(name, known, n=1)
-        return f"there is no option {name}" + (f"; did you mean {close[0]}?" if close else "")
+        return f"there is no option {name}" + (f" (did you mean {close[0]}?)" if close else "")
 
 
 class Names(argparse.Action):
