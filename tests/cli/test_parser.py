@@ -48,12 +48,12 @@ def test_a_file_that_is_there_is_rather_the_table_than_a_name(tmp_path):
     [
         (
             ["--standardice"],
-            r"^there is no option --standardice \(did you mean --standardi[sz]e\?\)",
+            r"no option --standardice \(did you mean --standardi[sz]e\?\)",
         ),
         (["--exlude=hb"], r"^there is no option --exlude \(did you mean --exclude\?\); see bra"),
         (["--qqq"], "^there is no option --qqq; see branchwise fit --help"),
         (["b.csv"], "^nothing is expected where 'b.csv' stands; see branchwise fit"),
-        (["--pcaa", "--lgo1p"], "did you mean --pca.* did you mean --log1p"),
+        (["--pcaa", "--lgo1p"], "did you mean --pca.*did you mean --log1p"),
     ],
     ids=str,
 )
