@@ -143,7 +143,7 @@ def test_incomplete_rows_are_dropped_if_asked(frame):
         gaps, DDRTree(2, random_state=0), Preparation(impute="drop", adjust=["site"])
     )
     assert len(made.estimator.embedding_) == 58
-    with pytest.raises(ValueError, match="1 missing value in 1 column: 'site' 1 of 60; adjusting"):
+    with pytest.raises(ValueError, match="1 missing value in 1 column: 'site' 1 of 60; the fit"):
         made.transform(gaps)
     known = gaps.drop(index="s9")  # new rows with gaps in what is measured are placed
     assert made.transform(known).loc["s3"].notna().all()
@@ -223,7 +223,7 @@ def test_rows_that_lack_a_category_are_dropped_if_asked(clinic):
     assert placed.index.tolist() == clinic.index.tolist()
     assert placed.loc[["s3", "s5", "s7", "s9"], "missing"].tolist() == [1, 1, 1, 0]
     assert placed["distance"].notna().all()
-    with pytest.raises(ValueError, match="'age' 1 of 60; adjusting needs known values"):
+    with pytest.raises(ValueError, match="'age' 1 of 60; the fit adjusts for these"):
         made.place(gaps)
     message = (
         r"Every row lacks a value: the DataFrame has 64 missing values in 5 columns: 'site' 60"
@@ -267,7 +267,7 @@ def test_stages_are_told(frame):
     ("root", "says"),
     [
         ({"column": "age", "value": "old"}, "value 'old' in column 'age' must be a number"),
-        ({"column": "grade", "value": "3"}, "'grade' is no column of the DataFrame"),
+        ({"column": "grade", "value": "3"}, "root: the DataFrame has no column 'grade'"),
         (
             {"column": "site", "value": "z"},
             "'z' is none of the labels in column 'site'; they are '[xy]', '[xy]'",
@@ -302,7 +302,7 @@ def test_a_root_is_an_inner_node_where_the_label_is_not_at_a_tip():
     with pytest.warns(UserWarning, match=r"first samples only \d+ have that label; look at the"):
         fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
     table["stage"] = np.where(np.abs(time - 0.5) < 0.2, "I", "II")
-    with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*--root-at auto"):
+    with pytest.raises(ValueError, match=r"No tip has a sample labelled 'I' .*pass at='auto'"):
         fit_pipeline(table, DDRTree(2, random_state=0), Preparation(), root=tip)
 
 
@@ -755,9 +755,19 @@ def test_columns_are_chosen_as_on_the_command_line(frame, tmp_path):
     [
         (
             {"include": ["aa", "z*"]},
-            "lacks 2 of .* 'aa' .include; did you mean 'a'.*'z.' .include; no col",
+            r"lacks 2 of .* include 'aa' .did you mean 'a'\?., 'z.' .no column fits",
         ),
-        ({"exclude": "ag"}, "has no column 'ag'; did you mean 'age'"),
+        ({"exclude": "ag"}, "^exclude: the DataFrame has no column 'ag'; did you mean 'age'"),
+        (
+            {
+                "include": ["aa", "b"],
+                "exclude": "z*",
+                "preparation": Preparation(adjust="agee", categorical=["sitt"]),
+                "root": {"column": "sits", "value": "x"},
+            },
+            r"lacks 5 of .* include 'aa' .*; exclude 'z\*' .*; categorical 'sitt' .*; "
+            r"adjust 'agee' .*; root 'sits' .did you mean 'site'",
+        ),
         ({"include": ["a", "site"]}, "include names 'site', which the DataFrame has among the ann"),
     ],
     ids=str,
@@ -770,3 +780,20 @@ def test_columns_that_cannot_be_chosen_are_told(given, says, frame):
 def test_a_table_without_numbers_left_is_told(frame):
     with pytest.raises(ValueError, match="has no column to learn from; give it columns of numbers"):
         fit_pipeline(frame, DDRTree(2), exclude="*")
+
+
+def test_a_pipeline_is_shown_in_one_line(frame):
+    numbers = frame[["a", "b", "c", "d"]]
+    shown = repr(fit_pipeline(numbers, DDRTree(2, random_state=0)))
+    assert shown.startswith("<Pipeline: DDRTree, 4 features, 60 samples, ")
+    assert shown.endswith(" tips, without a root>")
+    rooted = fit_pipeline(numbers, DDRTree(2, random_state=0), root={"node": "T1"})
+    assert repr(rooted).endswith(" tips, rooted at T1>")
+
+
+def test_a_folder_of_results_is_loaded_by_its_name(frame, tmp_path):
+    made = fit_pipeline(frame[["a", "b", "c", "d"]], DDRTree(2, random_state=0))
+    with pytest.raises(ValueError, match=r"is a folder that holds no model\.branchwise; pass"):
+        branchwise.load(tmp_path)
+    made.save(tmp_path / "model.branchwise")
+    assert branchwise.load(tmp_path).features == made.features

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._memory import fits
-from ._messages import listed
+from ._messages import counted, listed, parameter, setting
 from ._typing import Floats, Matrix
 from .data.advice import (
     advise_on_outcomes,
@@ -45,7 +45,9 @@ from .data.dask import (
 )
 from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
+from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
+from .data.selection import check_asked, expand
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -140,8 +142,10 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
-    table = with_features(as_table(data), include, exclude)
+    table = as_table(data)
     preparation = Preparation() if preparation is None else clone(preparation)
+    check_names(table, include, exclude, preparation, root or {})
+    table = with_features(table, include, exclude)
     adjusted = adjusted_columns(table, preparation)
     features = features_of(table, preparation, adjusted)
     table = drop_incomplete(table, features, preparation, adjusted)
@@ -183,6 +187,15 @@ def fit_pipeline(
     return Pipeline(features, preparation, path, is_rooted, read, embedding, reference)
 
 
+def check_names(
+    table: Table, include: Any, exclude: Any, preparation: Preparation, root: dict[str, Any]
+) -> None:
+    """All columns that are named and not there are told at once."""
+    asked = {"include": expand(include or ()), "exclude": expand(exclude), **preparation.asked()}
+    asked |= {"root": [str(root["column"])]} if "column" in root else {}
+    check_asked(asked, names_of(table), table.source)
+
+
 def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str]) -> list[str]:
     """The columns that a fit learns from: numbers, and what is encoded, in the table's order.
 
@@ -201,14 +214,14 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
     if both:
         raise ValueError(
             f"{listed(map(repr, both), 5)} cannot be adjusted for and be a feature; leave "
-            f"{'it' if len(both) == 1 else 'them'} out of adjust, or out of categorical, ordinal, "
-            "dates and ages."
+            f"{'it' if len(both) == 1 else 'them'} out of {parameter('adjust')}, or out of "
+            f"{encoders()}."
         )
     if encoded and (is_dask(table.X) or sparse.issparse(table.X)):
         kind = "is read chunk by chunk" if is_dask(table.X) else "holds a sparse matrix"
         raise ValueError(
             f"categories, dates and ages are encoded in a table in memory, but {table.source} "
-            f"{kind}; leave categorical, ordinal, dates and ages out, or pass a DataFrame."
+            f"{kind}; leave {encoders()} out, or pass a DataFrame."
         )
     left_out, others = set(adjusted), set(encoded) - set(table.features)
     found = [
@@ -221,6 +234,12 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
             "categories or dates as features, or exclude and adjust for fewer."
         )
     return found
+
+
+def encoders() -> str:
+    """The parameters that name what is to be encoded."""
+    *most, last = map(parameter, ("categorical", "ordinal", "dates", "ages"))
+    return f"{', '.join(most)} and {last}"
 
 
 def encoded_columns(table: Table, preparation: Preparation) -> list[str]:
@@ -350,7 +369,8 @@ def drop_incomplete(
                 missing_by_column(table, encoded_columns(table, preparation)),
                 len(keep),
                 table.source,
-                "impute medians or exclude columns",
+                f"pass {setting('impute', 'median')}, or leave columns out with "
+                f"{parameter('exclude')}",
             )
         )
     return table if keep.all() else rows_of_table(table, keep)
@@ -423,7 +443,7 @@ def gather_places(model: Any, X: Any) -> tuple[Floats | None, Floats]:
         return dask.compute(model.project(X), model.transform(X))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pipeline:
     """A fitted preparation, estimator and trajectory, which place the rows of new tables.
 
@@ -457,6 +477,13 @@ class Pipeline:
     reading: dict[str, Any]
     embedding: Floats
     reference: Reference | None = None
+
+    def __repr__(self) -> str:
+        columns = counted(len(self.features), "feature")
+        graph = repr(self.trajectory).removeprefix("<Trajectory: ").removesuffix(">")
+        if not self.is_rooted:
+            graph = f"{graph.rpartition(', ')[0]}, without a root"
+        return f"<Pipeline: {type(self.estimator).__name__}, {columns}, {graph}>"
 
     @property
     def estimator(self) -> Any:
@@ -706,8 +733,7 @@ class Pipeline:
         if "encode" in self.preparation.steps_:
             raise ValueError(
                 f"categories, dates and ages are encoded in a table in memory, but {table.source} "
-                "is read chunk by chunk; read it into memory (on the command line, without "
-                "--scheduler)."
+                f"is read chunk by chunk; read it into memory (without {parameter('lazy')})."
             )
         has, about = set(table.features), table.annotations
         check_numbers_there(table, [n for n in self.features if n not in has and n in about])
@@ -770,10 +796,23 @@ class Pipeline:
 def check_adjusted(table: Table, preparation: Preparation) -> None:
     """What a preparation adjusts for is known of every sample."""
     names = adjusted_columns(table, preparation)
+    known = names_of(table)
+    absent = [name for name in names if name not in set(known)]
+    if absent:
+        close = [near(name, known)[:1] for name in absent]
+        hint = f"; is it {listed([repr(each[0]) for each in close])}?" if all(close) else "."
+        raise InputError(
+            f"{table.source} lacks {listed(map(repr, absent))}, which the fit adjusts for; add "
+            f"{'this column' if len(absent) == 1 else 'these columns'}, with a value in every "
+            f"row{hint}"
+        )
     gaps = {name: int(column(table, name).isna().sum()) for name in names}
     gaps = {name: count for name, count in gaps.items() if count}
     if gaps:
-        remedy = "adjusting needs known values: fill them in, or leave such rows out"
+        remedy = (
+            "the fit adjusts for these, which needs known values: fill them in, or leave such rows "
+            "out"
+        )
         raise InputError(missing_message(gaps, len(table.samples), table.source, remedy))
 
 
@@ -905,7 +944,7 @@ def learn_trajectory(
     path = learn(
         X, n_components=n_components, level=level, names=names, n_jobs=n_jobs, verbose=verbose
     )
-    message = occupancy_message(path)
+    message = occupancy_message(path, is_default=True)
     if message is not None:
         warnings.warn(message, stacklevel=2)
     rows = X if is_dask(X) else rows_of_samples(path.estimator_, X)

@@ -91,14 +91,44 @@ def test_patterns_where_results_are_drawn_and_scored(result, tmp_path, capsys):
     assert main(["plot", str(result), "--color", "pam50*", *picture]) == 0
     assert main(["plot", str(result), "--color", "x*", "stat", *picture, "--force"]) == 1
     told = capsys.readouterr().err
-    assert "lacks 2 of the columns that were named: 'x*' (--color; no column fits" in told
-    assert "'stat' (--color; did you mean 'status'?)" in told
+    assert "lacks 2 of the columns that were named: --color 'x*' (no column fits" in told
+    assert "'stat' (did you mean 'status'?)" in told
     assert main(["report", str(result), "--color", "pam50*", "-o", str(tmp_path / "a.html")]) == 2
     assert "fits 2 columns ('pam50_subtype', 'pam50_score')" in capsys.readouterr().err
     assert main(["score", str(result), "--labels", "pam50_su*", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)) == ["pam50_subtype"]
     assert main(["score", str(result), "--labels", "stag*"]) == 1
     assert "--labels: " in capsys.readouterr().err
+
+
+def test_features_may_be_patterns_and_all_that_are_not_there_are_told(result, tmp_path, capsys):
+    picture = ["-o", str(tmp_path / "a.png"), "--force", "--kind", "trends"]
+    assert main(["plot", str(result), *picture, "--feature", "gene[01]", "gene0"]) == 0
+    page = ["report", str(result), "-o", str(tmp_path / "a.html")]
+    for command in (["plot", str(result), *picture], page):
+        assert main([*command, "--feature", "gene77", "zz*", "gene0"]) == 1
+        told = capsys.readouterr().err
+        assert "lacks 2 of the columns that were named: --feature 'gene77' (did you mean" in told
+        assert "'zz*' (no column fits this pattern)" in told
+
+
+def test_commas_separate_colors_where_no_column_has_them_in_its_name(result, tmp_path, capsys):
+    for name in ("status,seen", "status, seen"):
+        picture = ["-o", str(tmp_path / f"{len(name)}.png")]
+        assert main(["plot", str(result), "--color", name, *picture]) == 0
+    assert main(["score", str(result), "--labels", "status,pam50_subtype", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out.rpartition("drawn")[2].partition("\n")[2])
+    assert list(found) == ["status", "pam50_subtype"]
+
+
+def test_colors_of_a_fit_may_have_commas_between_them(clinic, tmp_path, capsys):
+    chosen = ["--include", "gene*", "--color", "status,pam50_subtype", *PLAIN]
+    assert fit(clinic, tmp_path / "out", *chosen) == 0
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["command"]["color"] == ["status", "pam50_subtype"]
+    assert fit(clinic, tmp_path / "no", "--include", "gene*", "--color", "status,sen") == 1
+    assert "--color: " in (told := capsys.readouterr().err)
+    assert "has no column 'sen'" in told
 
 
 def test_a_report_of_a_fit_with_patterns_opens_with_its_first_color(result, tmp_path):
@@ -112,7 +142,7 @@ def test_all_that_is_wrong_with_a_table_is_told_in_one_run(clinic, tmp_path, cap
     assert main(["fit", str(tmp_path / "holes.csv"), "-o", str(tmp_path / "out"), *PLAIN]) == 1
     first, words, gaps = capsys.readouterr().err.strip().splitlines()
     assert first.startswith("branchwise fit: 4 columns are meant as numbers in ")
-    assert "--exclude '*_mut', in Python exclude=['*_mut']" in words
+    assert "leave the columns out: --exclude '*_mut'." in words
     assert gaps.startswith("Besides, the rest has 1 missing value in 1 column: 'gene1' 1 of 60; ")
     assert "--impute model" in gaps
     chosen = ["--exclude", "*_mut", "--impute", "median"]
@@ -124,16 +154,57 @@ def test_all_that_is_wrong_with_a_table_is_told_in_one_run(clinic, tmp_path, cap
 
 def test_misspelt_names_of_all_options_are_told_at_once(clinic, tmp_path, capsys):
     wrong = ["--id", "patientid", "--exclude", "z*q", "--adjust", "agee", "--color", "statuss"]
+    wrong += ["--categorical", "zipp", "--date", "sen", "--ordinal", "grad=a,b"]
+    wrong += ["--age", "age2=born:seen", "--root", "stats=I"]
     assert fit(clinic, tmp_path / "out", *wrong) == 1
     told = capsys.readouterr().err
     for each in (
-        "lacks 4 of the columns that were named",
-        "'patientid' (--id; did you mean 'patient_id'?)",
-        "'z*q' (--exclude; no column fits this pattern)",
-        "'agee' (--adjust; did you mean 'age'",
-        "'statuss' (--color; did you mean 'status'?)",
+        "lacks 9 of the columns that were named",
+        "--id 'patientid' (did you mean 'patient_id'?)",
+        "--exclude 'z*q' (no column fits this pattern)",
+        "--adjust 'agee' (did you mean 'age'",
+        "--categorical 'zipp' (did you mean 'zip'?)",
+        "--date 'sen' (did you mean",
+        "--ordinal 'grad'",
+        "--age 'born'",
+        "--color 'statuss' (did you mean 'status'?)",
+        "--root 'stats' (did you mean 'status'?)",
     ):
         assert each in told
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--id", "patientid"],
+        ["--include", "gene0,gene1", "--exclude", "patientid"],
+        ["--adjust", "patientid"],
+        ["--color", "patientid"],
+        ["--categorical", "patientid"],
+        ["--ordinal", "patientid=a,b"],
+        ["--date", "patientid"],
+        ["--age", "age2=patientid:seen"],
+        ["--root", "patientid=a"],
+    ],
+    ids=lambda given: given[-2],
+)
+def test_a_misspelt_name_is_told_with_the_option_that_has_it(clinic, tmp_path, given, capsys):
+    plain = [] if given[0] == "--include" else ["--include", "gene*"]
+    assert fit(clinic, tmp_path / "out", *given, *plain) == 1
+    told = capsys.readouterr().err
+    assert f"branchwise fit: {given[-2]}: " in told
+    assert "has no column 'patientid'; did you mean 'patient_id'?" in told
+    if given[0] not in {"--adjust", "--color", "--root"}:
+        assert main(["info", str(clinic / "clinic.csv.gz"), "--json", *given]) == 0
+        assert json.loads(capsys.readouterr().out)["fit"].startswith(f"{given[-2]}: ")
+
+
+def test_the_root_may_be_a_sample_by_the_name_of_the_id_column(clinic, tmp_path):
+    names = pd.read_csv(clinic / "clinic.csv.gz", dtype=str)["patient_id"]
+    chosen = ["--include", "gene*", "--root", f"patient_id={names[3]}"]
+    assert fit(clinic, tmp_path / "out", *chosen, *PLAIN) == 0
+    samples = read_result(tmp_path / "out").samples
+    assert samples["pseudotime"].loc[names[3]] == pytest.approx(samples["pseudotime"].min(), abs=1)
 
 
 def test_new_samples_are_read_as_the_first_were(clinic, result, tmp_path):

@@ -210,3 +210,12 @@ def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branch
     np.testing.assert_allclose(placed["projection0"], own["projection0"], rtol=1e-9)
     places = model.place(both_ways.set_index("patient"))
     np.testing.assert_allclose(places["projection0"], own["projection0"], rtol=1e-9)
+
+
+def test_a_category_without_a_value_is_not_to_be_excluded(tmp_path, branchwise):
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "b": [3.0, 1, 2], "sex": [None] * 3})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    given = ["fit", tmp_path / "a.csv", "-o", tmp_path / "out", "--categorical", "sex"]
+    code, _, err = branchwise(*given, "--impute", "median")
+    assert code == 1
+    assert "has no value at all in 'sex'; leave it out of --categorical, --ordinal, --d" in err

@@ -48,7 +48,7 @@ def test_problems_come_first_then_what_is_odd_then_the_rest(clinic, branchwise):
         "nothing                     no value at all",
         "The fit stops here. Limits such as '<5': write a number in their place",
         "--exclude hb.",
-        "hb                          1 cell is not a number: '<5' in row 1",
+        "hb                          1 cell is not a number: '<5' in data row 1",
         "The fit stops here. Words among numbers: leave the cells empty",
         "--exclude '*_mut'.",
         "*_mut (50)                  1 cell is not a number, such as 'R0H'",
@@ -247,3 +247,14 @@ def test_axes_are_a_remedy_for_too_many_features(tmp_path, branchwise):
     given += ["--pca", "5", "--force"]
     err = branchwise("fit", tmp_path / "X.npy", "-o", tmp_path / "out", *given)[2]
     assert "There are" not in err
+
+
+def test_of_matrices_in_a_model_only_the_shape_is_told(measured, tmp_path, branchwise):
+    given = ["fit", measured(), "-o", tmp_path / "out", "--figure", "none", "--no-report"]
+    assert branchwise(*given, "--no-support")[0] == 0
+    _, text, _ = branchwise("info", tmp_path / "out")
+    assert "init=ndarray of " in text
+    assert "structure=csr_array of " in text
+    assert len(text.splitlines()) < 20
+    _, text, _ = branchwise("info", tmp_path / "out", "--json")
+    assert json.loads(text)["parameters"]["init"].startswith("ndarray of ")

@@ -101,7 +101,7 @@ def test_a_column_without_a_value_is_named(with_column, tmp_path, branchwise):
     path = with_column("crp", np.nan)
     code, _, err = branchwise("fit", path, "-o", tmp_path / "out", *ID, "--impute", "median")
     assert code == 1
-    assert "has none in crp; leave such columns out with --exclude." in err
+    assert "leave it out: --exclude crp." in err
 
 
 def test_new_rows_without_a_feature_are_placed_and_that_is_told(

@@ -308,3 +308,41 @@ def test_names_with_semicolons_are_blamed_as_they_are(simulated, tmp_path, branc
     _, text, _ = branchwise("transform", out, tmp_path / "new.csv", "--json")
     assert "crp; serum (mg/l)" in json.loads(text)["blamed"]
     assert not {"crp", "serum"} & set(json.loads(text)["blamed"])
+
+
+def test_arguments_in_the_wrong_order_are_told(fitted, table, branchwise):
+    for model in (fitted, fitted / "model.branchwise"):
+        code, _, err = branchwise("transform", table, model)
+        assert code == 2
+        assert f"the model comes first: branchwise transform {model} {table}" in err
+
+
+def test_what_the_fit_adjusts_for_is_asked_for_by_that_name(simulated, tmp_path, branchwise):
+    path, out = tmp_path / "a.csv", tmp_path / "out"
+    simulated.to_csv(path, index=False)
+    given = ["--figure", "none", "--no-report", "--no-support", "--adjust", "age,sex"]
+    assert branchwise("fit", path, "-o", out, *given)[0] == 0
+    simulated.rename(columns={"age": "Age"}).drop(columns="sex").to_csv(path, index=False)
+    code, _, err = branchwise("transform", out, path)
+    assert code == 1
+    assert "lacks 'age', 'sex', which the fit adjusts for; add these columns, with a value" in err
+    simulated.rename(columns={"age": "Age"}).to_csv(path, index=False)
+    assert "lacks 'age', which the fit adjusts for; add this column" in (
+        told := branchwise("transform", out, path)[2]
+    )
+    assert told.strip().endswith("in every row; is it 'Age'?")
+
+
+@pytest.mark.parametrize("command", ["info", "fit", "transform"])
+def test_standard_input_is_no_table(command, fitted, tmp_path, branchwise):
+    given = {"info": ["-"], "fit": ["-", "-o", tmp_path / "out"], "transform": [fitted, "-"]}
+    code, _, err = branchwise(command, *given[command])
+    assert code == 1
+    assert "a table is not read from standard input (-)" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_one_row_is_one_row(simulated, fitted, tmp_path, branchwise):
+    simulated[:1].to_csv(tmp_path / "a.csv", index=False)
+    _, out, _ = branchwise("transform", fitted, tmp_path / "a.csv", "-o", tmp_path / "placed.csv")
+    assert out.startswith("1 row placed in ")

@@ -43,8 +43,8 @@ def test_a_column_that_is_called_like_a_pattern_wins():
 
 def test_all_names_that_are_not_there_are_told_at_once_with_those_that_are_near():
     message = (
-        r"a\.csv lacks 3 of the columns that were named: 'agee' \(id; did you mean 'age'\?\), "
-        r"'\*_mut' \(exclude; no column fits this pattern\), 'x' \(annotate\); "
+        r"a\.csv lacks 3 of the columns that were named: id 'agee' \(did you mean 'age'\?\); "
+        r"exclude '\*_mut' \(no column fits this pattern\); annotate 'x'; "
         r"it has 'age', 'sex'\."
     )
     chosen = Selection(id="agee", exclude=["*_mut", "sex"], annotate=["x"])

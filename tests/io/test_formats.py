@@ -71,7 +71,7 @@ def test_a_formula_has_the_value_that_was_computed(workbook):
 
 def test_a_sheet_by_its_name_and_a_word_about_others(workbook):
     path = workbook([["a"], [1], [2]], Visit2=[["b"], [3], [4]], Notes=[["read me"]])
-    message = r"has 3 sheets, and the first, 'Visit1', was read; .*--sheet NAME .*: 'Visit2', 'Not"
+    message = r"has 3 sheets, and the first, 'Visit1', was read; .*sheet='Visit2': 'Visit2', 'Not"
     with pytest.warns(UserWarning, match=message):
         assert read_table(path).features == ["a"]
     assert read_table(path, sheet="Visit2").features == ["b"]

@@ -68,7 +68,7 @@ def test_the_first_cell_that_is_not_a_number(tmp_path):
     _, found = looked_at(path)
     assert found["hb"].unreadable == ("<5", 3, 2, "word")
     assert (found["hb"].type, found["hb"].fate) == ("mixed", STOPS)
-    assert "--exclude" in found["hb"].remedy
+    assert "exclude=['hb']" in found["hb"].remedy
     assert looked_at(path, exclude=["hb"])[1]["hb"].fate == EXCLUDED
 
 
@@ -157,7 +157,7 @@ def test_other_formats_are_looked_at(tmp_path):
         cells, found = looked_at(tmp_path / name)
         assert [each.fate for each in found.values()] == [ID, STOPS, FEATURE]
         assert found["crp"].unreadable == ("<5", 2, 1, "limit")
-        assert found["crp"].remedy.endswith("or exclude: --exclude crp.")
+        assert found["crp"].remedy.endswith("or leave the column out: exclude=['crp'].")
         assert "seems to hold numbers" in cells.problem
 
 
@@ -177,7 +177,7 @@ def test_a_sheet_with_a_title_and_names_that_repeat_is_looked_at(tmp_path):
         assert says in cells.problem
         assert list(found) == names
         # There are no such names in the file.
-        assert not any("--exclude" in each.remedy for each in found.values() if each.unreadable)
+        assert not any("exclude" in each.remedy for each in found.values() if each.unreadable)
 
 
 def test_other_sheets_are_told(tmp_path):

@@ -85,7 +85,7 @@ def test_words_that_mean_missing_among_numbers_are_words_among_words(table_of):
 def test_a_column_of_numbers_with_an_odd_cell_is_an_error(table_of, cell):
     message = (
         rf"column 'crp' of .*a\.csv seems to hold numbers, but 1 of its 4 cells cannot be read as "
-        rf"such, the first '{cell.strip(chr(34))}' in data row 3; .* or exclude the column"
+        rf"such, the first '{cell.strip(chr(34))}' in data row 3; .* or leave the column out"
     )
     text = f"age,crp\n71,3\n72,4\n73,{cell}\n74,5\n"
     with pytest.raises(InputError, match=message):

@@ -479,7 +479,7 @@ def test_many_levels_are_told_and_a_single_one():
 def test_dates_are_never_categories(dates):
     message = (
         r"categorical names 'seen', which holds dates, and dates are never categories; name such "
-        r"columns in dates \(--date\), .* or in ages \(--age\)"
+        r"columns in dates, .* or in ages,"
     )
     refused(pd.DataFrame({"seen": dates}), message, categorical=["seen"])
 
@@ -510,7 +510,7 @@ def test_what_is_not_a_date_is_told_with_its_row(cells, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"categorical": "sex"}, ValueError, "'categorical' parameter of Preparation must be"),
+        ({"categorical": 1}, ValueError, "'categorical' parameter of Preparation must be"),
         (
             {"categorical": [1]},
             ValueError,

@@ -224,7 +224,7 @@ def test_components_are_at_most_samples_and_features(frame):
         ({"impute": "mean"}, "'impute' parameter of Preparation must be"),
         ({"pca": 0}, "'pca' parameter of Preparation must be"),
         ({"log1p": "yes"}, "'log1p' parameter of Preparation must be"),
-        ({"adjust": "age"}, "'adjust' parameter of Preparation must be"),
+        ({"adjust": 1}, "'adjust' parameter of Preparation must be"),
         ({"adjust": [1]}, r"adjust=\[1\] must be a list of different names of covariates; pass"),
         ({"adjust": ["age", "age"]}, "must be a list of different names"),
     ],
@@ -391,6 +391,17 @@ def test_covariates_are_routed_through_a_pipeline(frame, clinic):
         pipeline = make_pipeline(first, StandardScaler()).fit(frame, covariates=clinic)
         found = pipeline.transform(frame, covariates=clinic)
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_one_name_need_not_be_in_a_list(frame, clinic):
+    alone = Preparation(adjust="age").fit(frame, covariates=clinic)
+    assert alone.to_state()["parameters"]["adjust"] == ["age"]
+    expected = Preparation(adjust=["age"]).fit_transform(frame, covariates=clinic)
+    np.testing.assert_array_equal(alone.transform(frame, covariates=clinic), expected)
+    visits = pd.DataFrame({"sex": ["f", "m", "m"], "seen": ["2024-01-01", "2024-01-09", None]})
+    given = Preparation(categorical="sex", dates="seen", impute="median")
+    listed = Preparation(categorical=["sex"], dates=["seen"], impute="median")
+    np.testing.assert_array_equal(given.fit_transform(visits), listed.fit_transform(visits))
 
 
 def test_an_empty_list_adjusts_for_nothing(frame):

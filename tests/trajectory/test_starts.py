@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from branchwise._messages import for_command_line
 from branchwise.trajectory import Trajectory, starts
 from branchwise.trajectory.starts import choose, rival, weigh
 
@@ -164,7 +165,7 @@ def test_a_tip_without_the_label_is_refused_with_where_it_is():
     path, at = line(21, 200)
     says = (
         "No tip has a sample labelled True among its first samples: they lie on the branches "
-        "T1-T2 (40); pass at='auto' (--root-at auto) to look at inner nodes too, or name a node "
+        "T1-T2 (40); pass at='auto' to look at inner nodes too, or name a node "
         "or a sample to start at."
     )
     with pytest.raises(ValueError, match=re.escape(says)):
@@ -188,7 +189,9 @@ def test_a_close_choice_is_told_with_both_places():
     here, there = re.search(r"at (T\d), but .* and from (T\d) in", str(told[0].message)).groups()
     assert {here, there} == {"T1", "T2"}
     assert rooted.milestones_["node"][here] == rooted.roots_[0]
-    assert str(told[0].message).endswith(f"use rooted(node='{there}') or --root {there}.")
+    assert str(told[0].message).endswith(f"use rooted(node='{there}').")
+    with pytest.warns(UserWarning, match=f"use --root {there}"), for_command_line():
+        path.rooted(labels=labels, value="a")
 
 
 def test_labels_of_all_samples_tell_nothing():

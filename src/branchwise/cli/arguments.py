@@ -4,13 +4,13 @@ import argparse
 import csv
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from .. import __version__
 from .console import Console, Usage
+from .parser import Help, Names, Parser
 
 METHODS = ("ddrtree", "drtree", "spl")
 
@@ -65,22 +65,6 @@ class Command(NamedTuple):
     description: str
     examples: str
     run: Callable[[argparse.Namespace, Console], None] | None = None
-
-
-class Help(argparse.RawDescriptionHelpFormatter):
-    """Paragraphs as they are written, and room for long options."""
-
-    def __init__(self, prog: str) -> None:
-        width = min(100, shutil.get_terminal_size().columns - 2)
-        super().__init__(prog, max_help_position=36, width=width)
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that leaves it to `main` how a wrong call is told."""
-
-    def error(self, message: str) -> NoReturn:
-        """Complain in one sentence."""
-        raise Usage(f"{message}; see {self.prog} --help.")
 
 
 def find_plugins() -> list[Command]:
@@ -204,7 +188,7 @@ def add_transform(parser: argparse.ArgumentParser) -> None:
 
 
 def add_full_precision(parser: Any) -> None:
-    """How many digits numbers of a table of samples have."""
+    """How many digits numbers of tables have."""
     parser.add_argument(
         "--full-precision",
         action="store_true",
@@ -340,7 +324,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         ("--exclude", "columns that are not features; kept as annotations"),
     ):
         group.add_argument(
-            option, type=names, action="extend", default=[], metavar="A,B", help=text
+            option, type=names, nargs="+", action=Names, default=[], metavar="A,B", help=text
         )
     group.add_argument("--use-rep", metavar="KEY", help="of .h5ad and .zarr: matrix in obsm")
     group.add_argument("--layer", metavar="KEY", help="of .h5ad and .zarr: layer in place of X")
@@ -377,12 +361,16 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--adjust",
         type=names,
-        action="extend",
+        nargs="+",
+        action=Names,
         default=[],
-        metavar="AGE,SEX",
+        metavar="A,B",
         help="take out what a linear regression on these columns explains",
     )
     group.add_argument("--standardize", action="store_true", help="mean 0 and deviation 1")
+    for name in ("standardize", "rank_normalize"):
+        also = f"--{name.replace('_', '-').replace('ize', 'ise')}"
+        group.add_argument(also, dest=name, action="store_true", help=argparse.SUPPRESS)
     group.add_argument("--pca", type=int, metavar="N", help="keep N principal components")
 
 
@@ -391,7 +379,8 @@ def add_encodings(group: Any) -> None:
     group.add_argument(
         "--categorical",
         type=names,
-        action="extend",
+        nargs="+",
+        action=Names,
         default=[],
         metavar="A,B",
         help="categories (text, yes/no, numbers of groups) as features, each with the weight of a "
@@ -409,7 +398,8 @@ def add_encodings(group: Any) -> None:
         "--date",
         dest="dates",
         type=names,
-        action="extend",
+        nargs="+",
+        action=Names,
         default=[],
         metavar="A,B",
         help="dates as features: days since the first one",

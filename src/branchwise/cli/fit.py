@@ -15,18 +15,19 @@ from scipy import sparse
 
 from .. import __version__
 from .._compat import import_pandas
-from .._messages import listed
+from .._messages import counted, listed
 from ..data.columns import column
 from ..data.dask import is_dask
 from ..data.errors import UnknownNameError, UnreadableColumns
-from ..data.gaps import missing_by_column, missing_message
+from ..data.gaps import gaps_message, missing_by_column, missing_message
 from ..data.table import Table
 from ..estimators import DDRTree
 from ..estimators.ddrtree_dask import MAX_FEATURES
 from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
-from ..pipeline import Pipeline, adjusted_columns, encoded_columns, fit_pipeline
+from ..persistence.loading import MODEL
+from ..pipeline import Pipeline, adjusted_columns, encoded_columns, encoders, fit_pipeline
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
@@ -35,9 +36,8 @@ from ..trajectory.occupancy import occupancy_message
 from .cluster import scheduler, showing_passes
 from .console import Console, Failure
 from .pages import NO_PAGE, colored_panels, default_colors, save_figure, write_page
-from .request import STEPS, Request, parse_request, parse_root, resolved, with_colors
+from .request import STEPS, Request, check_columns, parse_request, resolved, root_in
 from .results import (
-    MODEL,
     REPORT,
     RUN,
     check_out,
@@ -51,8 +51,6 @@ from .samples import Doubts, our_columns, readable, samples_table
 AT_THE_FIT = (
     "pass --impute model, --impute median or --impute drop, or leave columns out with --exclude"
 )
-# Missing values that are filled in, which takes some that are known.
-FILLED = ("median", "model")
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 
 
@@ -84,20 +82,17 @@ def read(request: Request, *, lazy: bool) -> Table:
         return read_table(request.source, lazy=lazy, **request.reading)
     except UnknownNameError as error:
         if error.is_column:
-            raise with_colors(error, request) from error
+            check_columns(request.asked, request.root, error.known, error.source)
         raise
     except UnreadableColumns as error:
-        if not error.missing or request.preparation.impute is not None:
-            raise
-        raise with_gaps(error) from error
+        raise with_gaps(error, request.preparation) from error
 
 
-def with_gaps(error: UnreadableColumns) -> UnreadableColumns:
+def with_gaps(error: UnreadableColumns, preparation: Preparation) -> UnreadableColumns:
     """What is wrong with columns, and what the others lack."""
-    if not error.missing:
-        return error
-    gaps = missing_message(error.missing, error.n_samples, "Besides, the rest", AT_THE_FIT)
-    return error.also(gaps)
+    remedy = AT_THE_FIT if preparation.impute is None else None
+    gaps = gaps_message(error.missing, error.n_samples, "Besides, the rest", remedy)
+    return error.also(gaps) if gaps else error
 
 
 def check_checkpoint(request: Request) -> None:
@@ -131,7 +126,7 @@ def fit(
     started = datetime.now(UTC)
     made = learn(table, request, console, work)
     warn_of_other_roots(made.trajectory)
-    warn_of_empty_stretches(made.trajectory)
+    warn_of_empty_stretches(made.trajectory, is_default=request.estimator is None)
     console.stage("write")
     with new_folder(request.out, force=request.force) as folder:
         places = made.training_places(table)
@@ -161,14 +156,6 @@ def check_table(table: Table, request: Request, work: dict[str, Any] | None) -> 
     preparation = request.preparation
     with showing_passes(work)("read"):
         check_missing(table, preparation)
-    encoded = encoded_columns(table, preparation)
-    missing = missing_by_column(table, encoded) if preparation.impute in FILLED else {}
-    empty = [name for name, count in missing.items() if count == len(table.samples)]
-    if empty:
-        raise Failure(
-            f"--impute {preparation.impute} needs a value in every column, but {table.source} has "
-            f"none in {listed(empty)}; leave such columns out with --exclude."
-        )
 
 
 def check_n_features(table: Table, request: Request) -> None:
@@ -182,12 +169,15 @@ def check_n_features(table: Table, request: Request) -> None:
         )
 
 
-def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_FIT) -> None:
+def check_missing(table: Table, preparation: Preparation) -> None:
     """Missing values are named by column unless the user said what to do with them."""
     encoded = encoded_columns(table, preparation)
-    missing = missing_by_column(table, encoded) if preparation.impute is None else {}
-    if missing:
-        raise Failure(missing_message(missing, len(table.samples), table.source, remedy))
+    missing = missing_by_column(table, encoded)
+    check_encoded_known(table, [name for name in encoded if name in missing], missing)
+    remedy = AT_THE_FIT if preparation.impute is None else None
+    told = gaps_message(missing, len(table.samples), table.source, remedy)
+    if told:
+        raise Failure(told)
     if preparation.impute != "drop":
         adjusted = adjusted_columns(table, preparation)
         gaps = {name: int(column(table, name).isna().sum()) for name in adjusted}
@@ -195,6 +185,16 @@ def check_missing(table: Table, preparation: Preparation, remedy: str = AT_THE_F
         remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
         if gaps:
             raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
+
+
+def check_encoded_known(table: Table, encoded: Sequence[str], missing: dict[str, int]) -> None:
+    """What is to be encoded has some value: to exclude it would not help."""
+    empty = [name for name in encoded if missing[name] == len(table.samples)]
+    if empty:
+        raise Failure(
+            f"{table.source} has no value at all in {listed(map(repr, empty))}; leave "
+            f"{'it' if len(empty) == 1 else 'them'} out of {encoders()}."
+        )
 
 
 def learn(
@@ -220,9 +220,7 @@ def learn(
             learning=request.learning | {"callback": callback},
             support=request.support,
             random_state=request.random_state,
-            root=parse_root(
-                request.root, request.root_at, {*table.annotations.columns, *table.features}
-            ),
+            root=root_in(request, table),
             end=request.end,
             prune=request.prune,
             resume=request.resume,
@@ -245,9 +243,9 @@ def warn_of_other_roots(path: Trajectory) -> None:
         )
 
 
-def warn_of_empty_stretches(path: Trajectory) -> None:
+def warn_of_empty_stretches(path: Trajectory, *, is_default: bool) -> None:
     """Say that less than half of the tree has samples."""
-    message = occupancy_message(path)
+    message = occupancy_message(path, is_default=is_default)
     if message is not None:
         warnings.warn(message, stacklevel=2)
 
@@ -265,7 +263,8 @@ def write_results(
     is_short = request.ending != "parquet" and not request.is_full
     ours = [name for kind in ("places", "embedding", "projection") for name in columns[kind]]
     for name, frame in tables.items():
-        short = readable(frame, ours) if is_short and name == "samples" else frame
+        numbers = ours if name == "samples" else list(frame.columns)
+        short = readable(frame, numbers) if is_short else frame
         write_frame(short, folder / files[name])
     made.save(folder / MODEL)
     files["model"] = MODEL
@@ -426,24 +425,12 @@ def told_by(console: Console) -> dict[str, Any]:
     }
 
 
-def counted(n: int, what: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> from branchwise.cli.fit import counted
-    >>> counted(1, "fork"), counted(1200, "tip")
-    ('1 fork', '1,200 tips')
-    """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
-
-
 # What is counted in the summary rather than called by the name of the parameter.
 COUNTED = {
-    "categorical": "category",
-    "ordinal": "ordered category",
-    "dates": "date",
-    "ages": "age",
+    "categorical": ("category", "categories"),
+    "ordinal": ("ordered category", "ordered categories"),
+    "dates": ("date", "dates"),
+    "ages": ("age", "ages"),
 }
 
 
@@ -458,28 +445,30 @@ def step_in_words(name: str, value: Any) -> str:
     """
     if not value or name not in COUNTED:
         return name if value else ""
-    return counted(len(value), COUNTED[name]).replace("ys", "ies")
+    return counted(len(value), *COUNTED[name])
 
 
 def describe(facts: dict[str, Any], out: Path) -> str:
     """The same in a few lines for people."""
     given, graph, seconds = facts["input"], facts["graph"], facts["seconds"]
+    iterations = counted(facts["n_iter"], "iteration")
     steps = [step_in_words(name, facts["preparation"].get(name)) for name in STEPS]
-    dropped = f", {len(given['dropped'])} dropped" if given["dropped"] else ""
+    dropped = f", {len(given['dropped']):,} dropped" if given["dropped"] else ""
     ended = "converged" if facts["converged"] else "stopped"
     files = [name for file in facts["files"].values() for name in np.atleast_1d(file).tolist()]
     found = "".join(f"{'' if k else 'found':<11}{line}\n" for k, line in enumerate(facts["found"]))
     return (
-        f"data       {given['n_samples']:,} samples{dropped} x {given['n_features']:,} features, "
+        f"data       {counted(given['n_samples'], 'sample')}{dropped} x "
+        f"{counted(given['n_features'], 'feature')}, "
         f"{counted(given['n_annotations'], 'annotation')}\n"
         f"prepared   {', '.join(filter(None, steps)) or 'as they are'}\n"
-        f"tree       {graph['n_nodes']:,} nodes, {graph['n_edges']:,} edges, "
+        f"tree       {counted(graph['n_nodes'], 'node')}, {counted(graph['n_edges'], 'edge')}, "
         f"{graph['length']:.4g} long in all, {100 * graph['occupied']:.0f} % of it with samples\n"
         f"branches   {graph['branches']:,} between {counted(graph['tips'], 'tip')} and "
         f"{counted(graph['forks'], 'fork')}\n"
         f"{found}"
         + "".join(f"places     {line}\n" for line in facts["doubts"])
-        + f"objective  {facts['objective']:.6g} ({ended} after {facts['n_iter']} iterations)\n"
+        + f"objective  {facts['objective']:.6g} ({ended} after {iterations})\n"
         f"time       {seconds['fit']:.2f} s to fit, {sum(seconds.values()):.2f} s in all\n"
         f"written    {', '.join([*files, RUN])} in {out}/"
     )

@@ -10,16 +10,17 @@ from scipy import sparse
 from .._messages import listed
 from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
 from ..data.columns import columns
-from ..data.errors import UnreadableColumns
+from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
+from ..persistence.loading import MODEL
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL
 from .console import Console, Failure
 from .profiles import describe_table, terminal_width
-from .request import STEPS, encodings, reading_of
-from .results import MODEL, RUN
+from .request import STEPS, asked_for, check_columns, encodings, reading_of
+from .results import RUN
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -43,6 +44,7 @@ def table_facts(
     """What is in a table, and what `branchwise fit` would say of it."""
     cells = read_cells(path, **reading_of(options))
     preparation, encoded, problem = planned(cells, options)
+    problem = misspelt(cells, asked_for(options, preparation)) or problem
     profiles = profile_cells(cells, encoded)
     n_samples = len(cells.frame) if cells.frame is not None else 0
     n_samples = cells.X.shape[0] if cells.X is not None else n_samples
@@ -63,6 +65,9 @@ def table_facts(
     }
     return facts, profiles
 
+
+# Letters of a parameter that are shown.
+MOST_SHOWN = 100
 
 FATES = (FEATURE, ANNOTATION, ID, EXCLUDED, STOPS)
 ENCODED_AS = {
@@ -94,12 +99,21 @@ def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:
     from .fit import check_missing, with_gaps
 
     if isinstance(cells.error, UnreadableColumns):
-        return str(with_gaps(cells.error))
+        return str(with_gaps(cells.error, preparation))
     if cells.error is not None or cells.table is None:
         return str(cells.error)
     try:
         check_missing(cells.table, preparation)
     except Failure as error:
+        return str(error)
+    return None
+
+
+def misspelt(cells: Cells, asked: dict[str, list[str]]) -> str | None:
+    """Which columns options name that are not there."""
+    try:
+        check_columns(asked, None, [name for name in cells.names if name], cells.source)
+    except UnknownNameError as error:
         return str(error)
     return None
 
@@ -153,7 +167,7 @@ def model_facts(path: Path) -> dict[str, Any]:
     return facts | {
         "method": type(model).__name__,
         "parameters": {
-            k: v if isinstance(v, int | float | str | None) else str(v)
+            k: v if isinstance(v, int | float | str | None) else short(v)
             for k, v in parameters.items()
         },
         "samples": len(model.embedding_) if n_samples is None else n_samples,
@@ -162,6 +176,27 @@ def model_facts(path: Path) -> dict[str, Any]:
         "iterations": int(model.n_iter_),
         "converged": bool(model.converged_),
     }
+
+
+def short(value: Any) -> str:
+    """A parameter in a few words: of matrices, what they are and how large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.cli.info import short
+    >>> short(np.zeros((3, 2))), short({"gamma": 0.1})
+    ('ndarray of 3 x 2', "{'gamma': 0.1}")
+    >>> short({"R": np.zeros((3, 2))})
+    '{R: ndarray of 3 x 2}'
+    """
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{type(value).__name__} of {' x '.join(f'{n:,}' for n in shape)}"
+    if isinstance(value, dict) and any(hasattr(part, "shape") for part in value.values()):
+        return f"{{{', '.join(f'{name}: {short(part)}' for name, part in value.items())}}}"
+    text = repr(value)
+    return text if len(text) <= MOST_SHOWN else f"{type(value).__name__}(…)"
 
 
 def in_words(value: Any) -> str:
@@ -176,7 +211,7 @@ def in_words(value: Any) -> str:
     if isinstance(value, dict):
         value = [f"{name} ({', '.join(map(str, parts))})" for name, parts in value.items()]
     if not isinstance(value, list | tuple):
-        return str(value)
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
     *most, last = map(str, value or ["none"])
     return f"{', '.join(most)} and {last}" if most else last
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from .._messages import for_command_line
 from .arguments import OWN, REPRODUCE, build_parser, find_plugins
 from .console import Console, Failure, Usage
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
     before = _listen(console.stops)
     try:
-        with console.warnings():
+        with console.warnings(), for_command_line():
             if options.command != "completion":
                 require(options.command)
             run = commands[options.command].run

@@ -24,6 +24,7 @@ from ..trajectory.branches import importance
 from ..trajectory.lineage import lineage_to
 from .console import Console, Usage
 from .pages import PANEL, colored_panels, save_figure
+from .request import separated
 from .results import (
     PICTURE_ENDINGS,
     Result,
@@ -31,6 +32,7 @@ from .results import (
     feature_values,
     input_table,
     load_pipeline,
+    named_features,
     read_result,
     rooted,
 )
@@ -58,7 +60,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     path = rooted(made, result, options.root, options.root_at)
     known = [*COMPUTED, *result.samples.columns]
     source = str(result.folder / result.run["files"]["samples"])
-    options.color = select_in_turn(expand(options.color), known, "--color", source)
+    colors = separated(expand(options.color), set(known))
+    options.color = select_in_turn(colors, known, "color", source)
     figure = draw(options, result, made, path)
     save_figure(figure, [out], options.dpi)
     console.result({"out": str(out), "kind": options.kind}, f"{options.kind} drawn in {out}")
@@ -94,7 +97,7 @@ def draw_features(
 ) -> Any:
     """Features along the tree: those that were named, or those that change most."""
     table = input_table(result, made)
-    values, names = feature_values(table, made, options.feature)
+    values, names = feature_values(table, made, named_features(table, options.feature))
     if not options.feature:
         tests = path.associated_features(values, feature_names=names)
         names = tests["feature"].tolist()[: MOST_FEATURES[options.kind]]

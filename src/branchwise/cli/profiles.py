@@ -233,7 +233,7 @@ def problem_of(members: Sequence[ColumnProfile]) -> str:
         cells = "cell is not a number" if counts == "1" else "cells are not numbers"
         such = f"{shortened(first.cell, 24)!r}"
         return (
-            f"{counts} {cells}: {such} in row {first.row:,}"
+            f"{counts} {cells}: {such} in data row {first.row:,}"
             if len(bad) == 1
             else (f"{counts} {cells}, such as {such}")
         )

@@ -14,7 +14,16 @@ from ..report import read_report
 from ..report.content import COMPUTED
 from .console import Console, Failure, Usage
 from .pages import default_colors, without_features, write_page
-from .results import REPORT, Result, check_file, input_table, load_pipeline, read_result, rooted
+from .results import (
+    REPORT,
+    Result,
+    check_file,
+    input_table,
+    load_pipeline,
+    named_features,
+    read_result,
+    rooted,
+)
 
 # What a page computes of samples, besides.
 OF_PAGE = (
@@ -38,7 +47,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     wanted = list(options.feature)
     if options.color is not None:
         known = [*COMPUTED, *OF_PAGE, *annotations.columns, *made.features]
-        colors = select(expand([options.color]), known, "--color", str(result.folder))
+        colors = select(expand([options.color]), known, "color", str(result.folder))
         if len(colors) > 1:
             raise Usage(
                 f"--color {options.color} fits {len(colors)} columns "
@@ -48,6 +57,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     if options.color in made.numbers and options.color not in {*COMPUTED, *annotations.columns}:
         wanted.append(options.color)
     table, notes = read_input(result, made, wanted)
+    if table is not None:
+        options.feature = named_features(table, options.feature)
     if table is None and out.exists() and not options.force:
         check_nothing_lost(out)
     write_page(
@@ -71,7 +82,7 @@ def read_input(result: Result, made: Pipeline, wanted: list[str]) -> tuple[Table
         return input_table(result, made), []
     except Failure as error:
         if wanted:
-            told = listed(map(repr, wanted))
+            told = listed(map(repr, dict.fromkeys(wanted)))
             raise Failure(f"the report cannot have {told}: {error}") from error
         warnings.warn(f"the report is without features: {error}", stacklevel=2)
         return None, [without_features(error, result.run)]

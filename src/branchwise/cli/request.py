@@ -1,14 +1,15 @@
 """What the user asks `branchwise fit` for: read from the options once, before any data are."""
 
 import argparse
+import csv
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from .. import estimators
-from ..data.errors import UnknownNameError
-from ..data.selection import expand, literal, look_up, select, select_in_turn
+from .._messages import flag
+from ..data.selection import check_asked, expand, literal, select, select_in_turn
 from ..data.table import Table
 from ..pipeline import N_RESAMPLES
 from ..preprocessing import Preparation
@@ -27,8 +28,6 @@ STEPS = (
     *("categorical", "ordinal", "dates", "ages"),
     *("impute", "log1p", "rank_normalize", "adjust", "standardize", "pca"),
 )
-# What is called otherwise on the command line.
-FLAGS = {"dates": "date", "ages": "age"}
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,7 @@ class Request:
     is_full: bool  # all digits of numbers
     pictures: tuple[str, ...]  # endings
     has_report: bool
+    asked: dict[str, list[str]]  # names and patterns of columns, by parameter
     command: dict[str, Any]  # the options as they were given, for the record
 
 
@@ -104,6 +104,7 @@ def parse_request(options: argparse.Namespace) -> Request:
         is_full=options.full_precision,
         pictures={"both": ("png", "svg"), "none": ()}.get(options.figure, (options.figure,)),
         has_report=options.report,
+        asked=asked_for(options, preparation),
         command={k: str(v) if isinstance(v, Path) else v for k, v in vars(options).items()},
     )
 
@@ -170,7 +171,7 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
         impute=options.impute,
         log1p=options.log1p,
         rank_normalize=options.rank_normalize,
-        adjust=list(dict.fromkeys(options.adjust)) or None,
+        adjust=again(options.adjust) or None,
         standardize=options.standardize,
         pca=options.pca,
         random_state=getattr(options, "random_state", 0),
@@ -180,18 +181,6 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
     except ValueError as error:
         raise Usage(f"--{error}") from error
     return preparation
-
-
-def flag(name: str) -> str:
-    """A parameter of the preparation as an option.
-
-    Examples
-    --------
-    >>> from branchwise.cli.request import flag
-    >>> flag("rank_normalize"), flag("dates")
-    ('--rank-normalize', '--date')
-    """
-    return f"--{FLAGS.get(name, name).replace('_', '-')}"
 
 
 def encodings(options: argparse.Namespace) -> dict[str, Any]:
@@ -268,18 +257,22 @@ def again(names: Sequence[str]) -> list[str]:
 
 def resolved(request: Request, table: Table) -> Request:
     """The request with the names of columns in the place of patterns, now that they are known."""
-    known = [*COMPUTED, *table.annotations.columns, *table.features]
+    columns = [*map(str, table.annotations.columns), *table.features]
+    beside = [*columns, *([] if table.id is None else [table.id])]
+    check_columns(request.asked | {"id": []}, request.root, beside, table.source)
+    known = [*COMPUTED, *columns]
     adjust = request.preparation.adjust
     if adjust:
-        names = select(adjust, known, "--adjust", table.source)
-        request.preparation.set_params(adjust=names)
+        names = select(expand(adjust), known, "adjust", table.source)
+        request.preparation.set_params(adjust=again(names))
     chosen: dict[str, Any] = {
         name: again(value) if isinstance(value, list) else value
         for name, value in table.chosen.items()
     }
     if "id" in chosen:
         chosen["id"] = literal(chosen["id"])
-    colors = select_in_turn(request.colors, known, "--color", table.source)
+    colors = separated(request.colors, set(known))
+    colors = select_in_turn(colors, known, "color", table.source)
     return replace(
         request,
         reading=request.reading | chosen,
@@ -288,30 +281,65 @@ def resolved(request: Request, table: Table) -> Request:
     )
 
 
-def with_colors(error: UnknownNameError, request: Request) -> UnknownNameError:
-    """What is wrong with names that were read for, and with those that are to be coloured by."""
-    known = [*COMPUTED, *error.known]
-    adjusted = set(request.preparation.adjust or ())
-    wrong = [
-        each._replace(option="--adjust" if each.name in adjusted else f"--{each.option}")
-        for each in error.unknown
-    ]
-    wrong += look_up(request.colors, known, "--color")[1]
-    return UnknownNameError(wrong, error.known, error.source)
+def asked_for(options: argparse.Namespace, preparation: Preparation) -> dict[str, list[str]]:
+    """The columns that options name, by parameter; files of names have been read."""
+    return {
+        "id": [] if options.id is None else expand([options.id]),
+        "include": options.include,
+        "exclude": options.exclude,
+        **preparation.asked(),
+        "color": expand(getattr(options, "color", [])),
+    }
+
+
+def separated(patterns: Sequence[str], known: Collection[str]) -> list[str]:
+    """Names between commas by themselves, where no column is called like all of the text.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import separated
+    >>> separated(["death,sex", "dose, mg"], ["death", "sex", "dose, mg"])
+    ['death', 'sex', 'dose, mg']
+    """
+    found: list[str] = []
+    for pattern in patterns:
+        is_whole = "," not in pattern or pattern in known
+        parts = [pattern] if is_whole else next(csv.reader([pattern], skipinitialspace=True))
+        found += [part for part in parts if part]
+    return found
+
+
+def check_columns(
+    asked: dict[str, list[str]], root: str | None, known: Sequence[str], source: str
+) -> None:
+    """All columns that options name and the table does not have are told at once."""
+    start = parse_root(root, columns=known) or {}
+    colors = separated(asked["color"], {*COMPUTED, *known})
+    asked = asked | {"color": colors, "root": [start["column"]] if "column" in start else []}
+    check_asked(asked, known, source, {"color": COMPUTED})
+
+
+def root_in(request: Request, table: Table) -> dict[str, Any] | None:
+    """The root, now that the columns of the table tell what it means."""
+    columns = {*map(str, table.annotations.columns), *table.features}
+    return parse_root(request.root, request.root_at, columns, table.id)
 
 
 def parse_root(
-    text: str | None, at: str = "auto", columns: Collection[str] = ()
+    text: str | None, at: str = "auto", columns: Collection[str] = (), id: str | None = None
 ) -> dict[str, Any] | None:
     """A root as `branchwise.pipeline.fit_pipeline` takes it.
 
-    `at` says where to look for a label; `columns` tell which "=" ends the name of a column.
+    `at` says where to look for a label; `columns` tell which "=" ends the name of a column; `id`
+    is the column with the names of the samples.
 
     Examples
     --------
     >>> from branchwise.cli.request import parse_root
     >>> parse_root("T1"), parse_root("node=12"), parse_root("stage=I")
     ({'node': 'T1'}, {'node': 12}, {'column': 'stage', 'value': 'I', 'at': 'auto'})
+    >>> parse_root("sample=P007"), parse_root("patient=P007", id="patient")
+    ({'sample': 'P007'}, {'sample': 'P007'})
     """
     if text is None:
         return None
@@ -320,7 +348,8 @@ def parse_root(
     if "=" not in text:
         return {"node": parse_node(text)}
     ends = [k for k, sign in enumerate(text) if sign == "="]
-    end = next((k for k in ends if text[:k] in columns), ends[0])
+    named = {*columns} | ({id} if id else set())
+    end = next((k for k in ends if text[:k] in named), ends[0])
     kind, value = text[:end], text[end + 1 :]
     if not kind or not value:
         raise Usage(
@@ -328,7 +357,7 @@ def parse_root(
         )
     if kind == "node":
         return {"node": parse_node(value)}
-    if kind == "sample":
+    if kind == "sample" or (kind == id and kind not in columns):
         return {"sample": value}
     return {"column": kind, "value": value, "at": at}
 

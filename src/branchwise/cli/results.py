@@ -20,16 +20,16 @@ from .._typing import Matrix
 from .._writing import guarded, replacing_bytes, unguarded
 from ..data.columns import column, columns, rows_of_table
 from ..data.dates import with_dates
+from ..data.selection import expand, select_in_turn
 from ..data.table import Table
 from ..io import file_hash, read_table
-from ..persistence.loading import load
+from ..persistence.loading import MODEL, load
 from ..pipeline import Pipeline, start_of
 from ..trajectory import Trajectory
 from .console import Failure, Usage, as_json
-from .request import parse_root
+from .request import parse_root, separated
 
 RUN = "run.json"
-MODEL = "model.branchwise"
 REPORT = "report.html"
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet")
 # Of more rows so many are made to text at a time, by a faster way.
@@ -363,13 +363,6 @@ def read_samples(path: Path, text: Sequence[str] = (), dates: Sequence[str] = ()
 
 def load_pipeline(path: str | Path) -> Pipeline:
     """The model of a result folder, or of a file that `branchwise fit` wrote."""
-    path = Path(path)
-    if path.is_dir():
-        path = path / MODEL
-        if not path.exists():
-            raise Failure(
-                f"{path.parent} holds no {MODEL}; name a folder that branchwise fit wrote."
-            )
     model = load(path)
     if not isinstance(model, Pipeline):
         raise Failure(
@@ -377,6 +370,11 @@ def load_pipeline(path: str | Path) -> Pipeline:
             "Python with branchwise.load, or take a model that branchwise fit wrote."
         )
     return model
+
+
+def is_model(path: str) -> bool:
+    """Whether it is a model file, or a folder with one."""
+    return path.endswith(".branchwise") or (Path(path) / MODEL).is_file()
 
 
 def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Trajectory:
@@ -433,6 +431,12 @@ def demo_table(source: str) -> Table | None:
     from .demo import SOURCE, tumours
 
     return tumours() if source == SOURCE else None
+
+
+def named_features(table: Table, names: Sequence[str]) -> list[str]:
+    """The columns that --feature names, each once, in the order in which they were named."""
+    known = [*table.features, *map(str, table.annotations.columns)]
+    return select_in_turn(separated(expand(names), set(known)), known, "feature", table.source)
 
 
 def feature_values(table: Table, made: Pipeline, names: list[str]) -> tuple[Matrix, list[str]]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_pandas
+from .._messages import counted
 from .._typing import Floats
 from ..pipeline import Pipeline
 
@@ -96,18 +97,6 @@ def significant(values: Floats, digits: int = DIGITS) -> Floats:
     return np.where(some, np.round(values * up / down) * down / up, values)
 
 
-def rows_in_words(n: int) -> str:
-    """How many rows.
-
-    Examples
-    --------
-    >>> from branchwise.cli.samples import rows_in_words
-    >>> rows_in_words(1), rows_in_words(1200)
-    ('1 row', '1,200 rows')
-    """
-    return f"{n:,} row{'' if n == 1 else 's'}"
-
-
 def most_by_chance(n_rows: int) -> float:
     """So many of these rows at most have a p of 0.05 or less by chance, in 19 of 20 tables.
 
@@ -166,7 +155,7 @@ class Doubts:
         found = [self.of_far(is_chance=is_chance)] if self.n_far else []
         if self.n_beyond:
             found.append(
-                f"{self.n_beyond:,} of {rows_in_words(self.n_placed)} "
+                f"{self.n_beyond:,} of {counted(self.n_placed, 'row')} "
                 f"{'has' if self.n_beyond == 1 else 'have'} values beyond the range of the rows "
                 "of the fit."
             )
@@ -182,7 +171,7 @@ class Doubts:
         if self.n_unknown:
             one = self.n_unknown == 1
             found.append(
-                f"{rows_in_words(self.n_unknown)} {'has' if one else 'have'} no value of any "
+                f"{counted(self.n_unknown, 'row')} {'has' if one else 'have'} no value of any "
                 f"feature and {'is' if one else 'are'} placed nowhere."
             )
         return found
@@ -193,7 +182,7 @@ class Doubts:
             "so many may be chance" if is_chance else "look at them before you trust their places"
         )
         return (
-            f"{self.n_far:,} of {rows_in_words(self.n_rows)} "
+            f"{self.n_far:,} of {counted(self.n_rows, 'row')} "
             f"({100 * self.n_far / self.n_rows:.0f} %; 5 % are usual) "
             f"{'lies' if self.n_far == 1 else 'lie'} farther from the tree than 95 % of the rows "
             f"of the fit (p <= 0.05); {rest}."
@@ -203,7 +192,7 @@ class Doubts:
         """How many rows are likelier to belong to another branch than the nearest one."""
         one = self.n_between == 1
         return (
-            f"{self.n_between:,} of {rows_in_words(self.n_placed)} "
+            f"{self.n_between:,} of {counted(self.n_placed, 'row')} "
             f"({100 * self.n_between / self.n_placed:.0f} %) {'lies' if one else 'lie'} nearest "
             f"to one branch but more likely {'belongs' if one else 'belong'} to another "
             f"(likeliest_branch): the branch of {'this row' if one else 'these rows'} is not "

@@ -12,6 +12,7 @@ from ..data.errors import UnknownNameError
 from ..data.selection import expand, select_in_turn
 from ..metrics import loo_1nn
 from .console import Console, Failure
+from .request import separated
 from .results import Result, read_result
 
 
@@ -28,11 +29,12 @@ def run(options: argparse.Namespace, console: Console) -> None:
 
 def labels_of(result: Result, patterns: list[str]) -> list[str]:
     """The annotations that are meant."""
+    patterns = separated(expand(patterns), set(result.annotations))
     try:
-        return select_in_turn(expand(patterns), result.annotations, "--labels", str(result.folder))
+        return select_in_turn(patterns, result.annotations, "labels", str(result.folder))
     except UnknownNameError as error:
         raise Failure(
-            f"--labels: {error} Name other columns at the fit with --exclude or --color."
+            f"{error} Name other columns at the fit with --exclude or --color."
         ) from error
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .._messages import counted
 from ..data.errors import InputError, UnknownNameError
 from ..data.selection import literal
 from ..data.table import MissingFeaturesError, Table
@@ -14,8 +15,8 @@ from ..io.safety import check_path
 from ..io.tables import ANNDATA_ENDINGS
 from ..pipeline import Pipeline
 from .cluster import check_address, scheduler, showing_passes
-from .console import Console, Failure
-from .results import TABLE_ENDINGS, check_file, load_pipeline, write_frames, write_text
+from .console import Console, Failure, Usage
+from .results import TABLE_ENDINGS, check_file, is_model, load_pipeline, write_frames, write_text
 from .samples import Doubts, readable, samples_table
 
 # What has an encoding.
@@ -29,6 +30,11 @@ def run(options: argparse.Namespace, console: Console) -> None:
         check_file(out, TABLE_ENDINGS, force=options.force)
     if options.scheduler is not None:
         check_address(options.scheduler)
+    if is_model(options.new) and not is_model(options.model):
+        raise Usage(
+            f"{options.new} is a model and stands where the table should be; the model comes "
+            f"first: branchwise transform {options.new} {options.model}"
+        )
     model = load_pipeline(options.model)
     check_path(options.new)  # before a cluster is started
     doubts = Doubts([*model.features, *model.placer.columns.names])
@@ -41,7 +47,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     for sentence in doubts.sentences():
         console.note(sentence)
     facts = {**written, **doubts.facts(), "out": None if out is None else str(out)}
-    text = "" if out is None else f"{facts['n_samples']:,} rows placed in {out}"
+    text = "" if out is None else f"{counted(facts['n_samples'], 'row')} placed in {out}"
     if out is not None or options.json:
         console.result(facts, text)
 
@@ -137,9 +143,9 @@ def without(reading: dict[str, Any], error: InputError, *, keeps_id: bool) -> di
     >>> from branchwise.cli.transform import without
     >>> from branchwise.data.errors import Unknown, UnknownNameError
     >>> lacks = UnknownNameError([Unknown("sex", "annotate")], ["hb"], "new.csv")
-    >>> reading = {"id": None, "features": ["hb"], "annotate": ["sex", "site"]}
+    >>> reading = {"id": None, "features": ["hb"], "exclude": [], "annotate": ["sex", "site"]}
     >>> without(reading, lacks, keeps_id=False)
-    {'id': None, 'features': ['hb'], 'annotate': ['site']}
+    {'id': None, 'features': ['hb'], 'exclude': [], 'annotate': ['site']}
     """
     if isinstance(error, MissingFeaturesError):
         left = [name for name in reading["features"] if name not in set(error.names)]
@@ -147,6 +153,9 @@ def without(reading: dict[str, Any], error: InputError, *, keeps_id: bool) -> di
     if not isinstance(error, UnknownNameError):
         return reading
     lacking = {(each.option, literal(each.name)) for each in error.unknown}
-    left = [name for name in reading["annotate"] if ("annotate", name) not in lacking]
+    others = {
+        kind: [name for name in reading[kind] if (kind, name) not in lacking]
+        for kind in ("exclude", "annotate")
+    }
     is_named = keeps_id or reading["id"] is None or ("id", reading["id"]) not in lacking
-    return reading | {"annotate": left, "id": reading["id"] if is_named else None}
+    return reading | others | {"id": reading["id"] if is_named else None}

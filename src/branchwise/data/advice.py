@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
-from .._messages import listed
+from .._messages import is_for_command_line, listed, parameter, setting
 from .._typing import Floats, Ints, Matrix
 from .suspects import find_sentinels, may_have_sentinels, names_samples, outcome_like
 
@@ -86,7 +86,7 @@ def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ())
     >>> X[:, 2] = 2.54 * X[:, 0] + 1
     >>> print(*advise_on_table(X, ["inch", "age", "cm"]))
     1 feature is a copy of another (up to unit, offset and rounding), which therefore counts twice
-    or more: 'cm' of 'inch'; keep one of each, and leave the rest out (--exclude).
+    or more: 'cm' of 'inch'; keep one of each, and leave the rest out (exclude).
     """
     moments = moments_of(X)
     return [
@@ -108,7 +108,8 @@ def advise_on_prepared(X: Matrix, names: Sequence[str]) -> list[str]:
     >>> X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 60, 2]  # simulated
     >>> print(*advise_on_prepared(X, ["hb", "platelets", "crp"]))
     'platelets' carries nearly all of the variance of all 3 numeric features, so that the tree shows
-    little but this one; if they are measured in different units, standardise them (--standardize).
+    little but this one; if they are measured in different units, standardise them
+    (standardize=True).
     """
     return advise_on_variance(moments_of(X), names)
 
@@ -126,12 +127,13 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
     n_wide, part = wide_columns(spread[order])
     if not n_wide:
         return []
-    remedy = "if they are measured in different units, standardise them (--standardize)"
+    scale, log = setting("standardize"), setting("log1p")
+    remedy = f"if they are measured in different units, standardise them ({scale})"
     if len(names) >= COUNTED and bool((moments.low >= 0).all()):
         remedy = (
-            "take logarithms of counts (--log1p)"
+            f"take logarithms of counts ({log})"
             if moments.is_whole
-            else f"{remedy}; of amounts of one kind, such as expression, take logarithms (--log1p)"
+            else f"{remedy}; of amounts of one kind, such as expression, take logarithms ({log})"
         )
     wide = listed((repr(str(names[j])) for j in order[:n_wide]), N_NAMED)
     carries, these = ("carries", "this one") if n_wide == 1 else ("together carry", "these")
@@ -196,7 +198,7 @@ def advise_on_outcomes(names: Sequence[str], low: Floats | None = None) -> list[
         f"{listed(map(repr, map(str, likely)), N_NAMED)} {'looks' if one else 'look'} like "
         f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
         f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
-        f"explain; leave {'it' if one else 'them'} out (--exclude)."
+        f"explain; leave {'it' if one else 'them'} out ({parameter('exclude')})."
     ]
 
 
@@ -215,10 +217,15 @@ def advise_on_names(X: Matrix, names: Sequence[str], moments: Moments) -> list[s
     if not found:
         return []
     one = len(found) == 1
+    remedy = (
+        "name the samples by such a column (--id)"
+        if is_for_command_line()
+        else "make such a column the index"
+    )
     return [
         f"{listed(found, N_NAMED)} {'seems to number' if one else 'seem to number'} the samples "
-        f"rather than to measure them; leave {'it' if one else 'them'} out (--exclude), or name "
-        "the samples by such a column (--id)."
+        f"rather than to measure them; leave {'it' if one else 'them'} out "
+        f"({parameter('exclude')}), or {remedy}."
     ]
 
 
@@ -255,7 +262,7 @@ def advise_on_constants(names: Sequence[str], moments: Moments) -> list[str]:
     return [
         f"{len(found):,} {'feature has' if one else 'features have'} the same value in all rows "
         f"and {'tells' if one else 'tell'} nothing: {listed(found, N_NAMED)}; leave "
-        f"{'it' if one else 'them'} out (--exclude)."
+        f"{'it' if one else 'them'} out ({parameter('exclude')})."
     ]
 
 
@@ -267,7 +274,7 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
     >>> from branchwise.data.advice import advise_on_size
     >>> print(*advise_on_size(300, 20_000))
     There are 20,000 features of 300 samples, 67 to 1: noise in so many hides the shape;
-    reduce them (--pca 20), or choose the features that matter.
+    reduce them (pca=20), or choose the features that matter.
     >>> advise_on_size(300, 2_000)
     []
     """
@@ -277,7 +284,7 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
     return [
         f"There are {n_features:,} features of {n_samples:,} samples, "
         f"{n_features / max(n_samples, 1):.0f} to 1: noise in so many hides the shape; reduce "
-        f"them (--pca {n_axes}), or choose the features that matter."
+        f"them ({setting('pca', n_axes)}), or choose the features that matter."
     ]
 
 
@@ -319,7 +326,7 @@ def advise_on_copies(X: Matrix, names: Sequence[str], moments: Moments) -> list[
         f"{n_copies:,} {'feature is a copy of another' if one else 'features are copies of others'}"
         f" (up to unit, offset and rounding), which therefore {'counts' if one else 'count'} "
         f"twice or more: {listed(told, N_NAMED)}; keep one of each, and leave the rest out "
-        "(--exclude)."
+        f"({parameter('exclude')})."
     ]
 
 

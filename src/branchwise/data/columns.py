@@ -12,6 +12,7 @@ from .._messages import listed
 from .._typing import Bools, Matrix
 from .categories import as_text, is_blank
 from .dask import is_dask
+from .errors import Unknown, UnknownNameError
 from .selection import selection
 from .table import Table, dense_columns, move_to_annotations, selection_in
 
@@ -58,10 +59,8 @@ def column(table: Table, name: str) -> Any:
     if name in table.annotations.columns:
         return table.annotations[name]
     if name not in table.features:
-        close = [*table.annotations.columns, *table.features]
-        raise ValueError(
-            f"{name!r} is no column of {table.source}; the columns are {listed(close)}."
-        )
+        known = [*map(str, table.annotations.columns), *table.features]
+        raise UnknownNameError([Unknown(name)], known, table.source)
     values = dense_columns(table.X, [table.features.index(name)])
     return import_pandas().Series(values.ravel(), index=table.annotations.index, name=name)
 
@@ -74,7 +73,7 @@ def columns(table: Table, names: Sequence[str]) -> Matrix:
     missing = [name for name in names if name not in at]
     if missing:
         raise ValueError(
-            f"{table.source} lacks {len(missing)} of the {len(names)} features of the model as "
+            f"{table.source} lacks {len(missing):,} of the {len(names):,} features of the model as "
             f"numbers: {listed(missing, 10)}; add these columns."
         )
     return table.X[:, [at[name] for name in names]]
@@ -124,7 +123,7 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
         known = np.flatnonzero(~is_blank(table.annotations[name]))
         if len(known):
             cell = as_text(table.annotations[name].iloc[known[0]])
-            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1}")
+            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1:,}")
     if told:
         first = told[0].format("must hold numbers, as in the fit, but has")
         rest = [text.format("has") for text in told[1:]]

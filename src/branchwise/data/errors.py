@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._messages import listed
+from .._messages import listed, parameter
 
 
 class InputError(ValueError):
@@ -22,10 +22,10 @@ class InputError(ValueError):
 
 
 class Unknown(NamedTuple):
-    """A name, or a pattern that fits no name, and the option that it was given to."""
+    """A name, or a pattern that fits no name, and the parameter that it was given to, if any."""
 
     name: str
-    option: str
+    option: str = ""
     is_pattern: bool = False
 
 
@@ -36,11 +36,11 @@ class UnknownNameError(InputError):
     --------
     >>> from branchwise.data.errors import Unknown, UnknownNameError
     >>> print(UnknownNameError([Unknown("agee", "exclude")], ["age", "sex"], "a.csv"))
-    a.csv has no column 'agee'; did you mean 'age'?
-    >>> wrong = [Unknown("agee", "exclude"), Unknown("*_mut", "color", True)]
+    exclude: a.csv has no column 'agee'; did you mean 'age'?
+    >>> wrong = [Unknown("agee", "exclude"), Unknown("x", "exclude"), Unknown("*_a", "color", True)]
     >>> print(UnknownNameError(wrong, ["age", "sex"], "a.csv"))
-    a.csv lacks 2 of the columns that were named: 'agee' (exclude; did you mean 'age'?), '*_mut'
-    (color; no column fits this pattern); it has 'age', 'sex'.
+    a.csv lacks 3 of the columns that were named: exclude 'agee' (did you mean 'age'?), 'x';
+    color '*_a' (no column fits this pattern); it has 'age', 'sex'.
     """
 
     def __init__(
@@ -61,32 +61,42 @@ MOST_NAMES, MOST_COMPARED = 10, 20_000
 def unknown_message(
     unknown: Sequence[Unknown], known: Sequence[str], source: str, kind: str
 ) -> str:
-    """Say which names are not there, and which are near."""
+    """Say which names are not there, by the parameter that they were given to, and what is near."""
     has = f"it has {listed(map(repr, known), 10)}" if known else "it has none"
     if len(unknown) == 1:
-        [(name, _, is_pattern)] = unknown
+        [(name, option, is_pattern)] = unknown
+        before = f"{parameter(option)}: " if option else ""
         if is_pattern:
-            return f"{source} has no {kind} that fits {name!r}; {has}."
+            return f"{before}{source} has no {kind} that fits {name!r}; {has}."
         close = near(name, known)
         hint = f"did you mean {listed(map(repr, close))}?" if close else f"{has}."
-        return f"{source} has no {kind} {name!r}; {hint}"
-    told = []
+        return f"{before}{source} has no {kind} {name!r}; {hint}"
+    by_option: dict[str, list[str]] = {}
     for name, option, is_pattern in unknown[:MOST_NAMES]:
         close = [] if is_pattern else near(name, known)
-        hint = f"; did you mean {listed(map(repr, close))}?" if close else ""
-        hint = f"; no {kind} fits this pattern" if is_pattern else hint
-        told.append(f"{name!r} ({option}{hint})")
+        hint = f" (did you mean {listed(map(repr, close))}?)" if close else ""
+        hint = f" (no {kind} fits this pattern)" if is_pattern else hint
+        by_option.setdefault(parameter(option) if option else "", []).append(f"{name!r}{hint}")
+    told = [f"{option} {', '.join(names)}".strip() for option, names in by_option.items()]
     more = len(unknown) - MOST_NAMES
-    rest = f" and {more} more" if more > 0 else ""
+    rest = f" and {more:,} more" if more > 0 else ""
     return (
-        f"{source} lacks {len(unknown)} of the {kind}s that were named: "
-        f"{', '.join(told)}{rest}; {has}."
+        f"{source} lacks {len(unknown):,} of the {kind}s that were named: "
+        f"{'; '.join(told)}{rest}; {has}."
     )
 
 
 def near(name: str, known: Sequence[str]) -> list[str]:
-    """Names that look alike."""
-    return difflib.get_close_matches(str(name), known[:MOST_COMPARED], n=3)
+    """Names that look alike; those that are the same but for capitals alone, if there are any.
+
+    Examples
+    --------
+    >>> from branchwise.data.errors import near
+    >>> near("age", ["stage", "Age"]), near("agee", ["stage", "age"])
+    (['Age'], ['age', 'stage'])
+    """
+    same = [each for each in known if str(each).casefold() == str(name).casefold()]
+    return same or difflib.get_close_matches(str(name), known[:MOST_COMPARED], n=3)
 
 
 class UnreadableColumns(InputError):

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._messages import listed
+from .._messages import counted, listed
 from .categories import is_blank
 from .dask import is_dask
+from .selection import way_out
 from .table import Table
 
 N_COLUMNS_SHOWN = 10
@@ -75,14 +76,41 @@ def missing_message(missing: Mapping[str, int], n_samples: int, source: str, rem
     "a.csv has 3 missing values in 2 columns: 'crp' 2 of 3, 'hb' 1 of 3;
     pass --impute median or --impute drop."
     """
-    shown = [f"{name!r} {count} of {n_samples}" for name, count in missing.items()]
+    shown = [f"{name!r} {count:,} of {n_samples:,}" for name, count in missing.items()]
     if len(shown) > N_COLUMNS_SHOWN:
         shown = grouped(missing, n_samples)
-    values, columns = sum(missing.values()), len(missing)
+    values = counted(sum(missing.values()), "missing value")
     return (
-        f"{source} has {values:,} missing value{'s' * (values != 1)} in "
-        f"{columns:,} column{'s' * (columns != 1)}: {', '.join(shown)}; {remedy}."
+        f"{source} has {values} in {counted(len(missing), 'column')}: {', '.join(shown)}; {remedy}."
     )
+
+
+def gaps_message(
+    missing: Mapping[str, int], n_samples: int, source: str, remedy: str | None
+) -> str:
+    """The same, but columns without any value are told by themselves: only to leave them out helps.
+
+    Without a `remedy` the other gaps are no problem. It is empty if there is none.
+
+    Examples
+    --------
+    >>> from branchwise.data.gaps import gaps_message
+    >>> gaps_message({"crp": 3, "hb": 1}, 3, "a.csv", "fill them in")
+    "a.csv has 1 column without any value ('crp'); leave it out: exclude=['crp'].
+    It has 1 missing value in 1 column: 'hb' 1 of 3; fill them in."
+    """
+    empty = [name for name, count in missing.items() if count == n_samples]
+    rest = {name: count for name, count in missing.items() if count < n_samples}
+    told = []
+    if empty:
+        told.append(
+            f"{source} has {counted(len(empty), 'column')} without any value "
+            f"({listed(map(repr, empty), N_COLUMNS_SHOWN)}); leave "
+            f"{'it' if len(empty) == 1 else 'them'} out: {way_out('exclude', empty)}."
+        )
+    if rest and remedy is not None:
+        told.append(missing_message(rest, n_samples, "It" if empty else source, remedy))
+    return " ".join(told)
 
 
 def grouped(missing: Mapping[str, int], n_samples: int) -> list[str]:
@@ -100,13 +128,14 @@ def grouped(missing: Mapping[str, int], n_samples: int) -> list[str]:
     shown, n_told = list[str](), 0
     for count, names in by_count.items():
         if len(names) < 3:
-            told = [(f"{name!r} {count} of {n_samples}", 1) for name in names]
+            told = [(f"{name!r} {count:,} of {n_samples:,}", 1) for name in names]
         else:
             some = listed(map(repr, names), 3)
-            told = [(f"{len(names)} columns {count} of {n_samples} each ({some})", len(names))]
+            columns = f"{len(names):,} columns {count:,} of {n_samples:,} each ({some})"
+            told = [(columns, len(names))]
         for text, n_columns in told:
             if len(shown) < N_COLUMNS_SHOWN:
                 shown.append(text)
                 n_told += n_columns
     rest = len(missing) - n_told
-    return [*shown, f"and {rest} more columns"] if rest else shown
+    return [*shown, f"and {counted(rest, 'more column')}"] if rest else shown

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_pandas
+from .._messages import parameter
 from .._typing import Bools, Floats, Ints, Matrix
 from .suspects import (
     LEAST_OTHERS,
@@ -199,7 +200,7 @@ def with_verdict(
     if fate == FEATURE and profile.n_infinite:
         fate, remedy = STOPS, "replace infinite values by numbers, or leave the cells empty"
     elif fate == FEATURE and profile.type == EMPTY:
-        fate, remedy = STOPS, "leave the column out with --exclude"
+        fate, remedy = STOPS, f"leave the column out with {parameter('exclude')}"
     if profile.type in (NUMBER, WHOLE, YES_NO) and isinstance(profile.minimum, float):
         # A score below zero is neither a state nor a time.
         is_likely = is_likely and (profile.minimum >= 0 or bool(profile.sentinels))

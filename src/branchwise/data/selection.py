@@ -4,12 +4,13 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import translate
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
-from .._messages import listed
+from .._messages import flag, is_for_command_line, listed, setting
 from .errors import InputError, Unknown, raise_unknown
 
 # What makes a pattern of a name.
@@ -166,6 +167,42 @@ def literal(name: str) -> str:
     return f"@{name}" if name.startswith("@") else name
 
 
+def check_asked(
+    asked: Mapping[str, Sequence[str]],
+    known: Sequence[str],
+    source: str,
+    also: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> None:
+    """All names that a table does not have, of all parameters that name columns, are told at once.
+
+    Parameters
+    ----------
+    asked : mapping of str to sequence of str
+        Names and patterns by parameter, as `expand` returns them.
+    known : sequence of str
+        The columns of the table.
+    source : str
+        Where the table came from, for the message.
+    also : mapping of str to sequence of str
+        What else may be named, by parameter.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import check_asked
+    >>> check_asked({"exclude": ["agee"], "adjust": ["sx"]}, ["age", "sex"], "a.csv")
+    Traceback (most recent call last):
+    ...
+    branchwise.data.errors.UnknownNameError: a.csv lacks 2 of the columns that were named:
+    exclude 'agee' (did you mean 'age'?); adjust 'sx' (did you mean 'sex'?); it has 'age', 'sex'.
+    """
+    wrong = [
+        each
+        for option, patterns in asked.items()
+        for each in look_up(patterns, [*also.get(option, ()), *known], option)[1]
+    ]
+    raise_unknown(wrong, known, source)
+
+
 class Selection(NamedTuple):
     """Which columns of a table are what, as the user says it.
 
@@ -189,8 +226,12 @@ class Selection(NamedTuple):
     annotate: Sequence[str] = ()
     features: Sequence[str] | None = None
 
-    def among(self, known: Sequence[str], source: str) -> "Selection":
+    def among(
+        self, known: Sequence[str], source: str, beside: Iterable[Unknown] = ()
+    ) -> "Selection":
         """With the names that the patterns mean; all that mean none are told at once.
+
+        `beside` is what is wrong besides.
 
         Examples
         --------
@@ -198,7 +239,7 @@ class Selection(NamedTuple):
         >>> Selection(id="*_id", exclude=["x?"]).among(["p_id", "x1", "x2", "y"], "a.csv")
         Selection(id='p_id', include=None, exclude=['x1', 'x2'], annotate=[], features=None)
         """
-        wrong: list[Unknown] = []
+        wrong = list(beside)
 
         def found(patterns: Sequence[str], option: str) -> list[str]:
             names, unknown = look_up(patterns, known, option)
@@ -337,3 +378,19 @@ def list_text(names: Sequence[str]) -> str:
     "['*_mut', '@@home']"
     """
     return repr([f"@{name}" if name.startswith("@") else name for name in names])
+
+
+def way_out(option: str, names: Sequence[str]) -> str:
+    """An option with names that can be copied.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import way_out
+    >>> way_out("exclude", ["*_mut"])
+    "exclude=['*_mut']"
+    """
+    if len(names) > MOST_WRITTEN:
+        return f"{setting(option, '@FILE')}, where FILE has a name on each line"
+    if is_for_command_line():
+        return f"{flag(option)} {option_text(names)}"
+    return f"{option}={list_text(names)}"

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from .._compat import import_extra, import_pandas, pandas_of
-from .._messages import listed
+from .._messages import counted, listed, parameter
 from .._typing import Matrix
 from .categories import are_numbers
 from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
 from .masked import unmasked
-from .selection import EVERYTHING, Selection
+from .selection import EVERYTHING, Selection, look_up
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -45,6 +45,8 @@ class Table:
         One row for each sample, in the order of X, indexed by `samples`; maybe no column.
     source : str
         Where the table was read from.
+    id : str or None
+        The column of the file that named the samples.
     sha256 : str or None
         Of the file, where it was taken while the table was read (CSV and its kin).
     chosen : dict
@@ -71,6 +73,7 @@ class Table:
     source: str
     sha256: str | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
 
 
 def pandas_for_tables() -> Any:
@@ -119,7 +122,7 @@ def checked_table(
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
         if len(names) != count:
             raise InputError(
-                f"{source} names {len(names)} {what}, but its matrix has {count}; "
+                f"{source} names {len(names):,} {what}, but its matrix has {count:,}; "
                 f"give one name for each."
             )
     check_unique(features, f"columns of {source}", "rename them")
@@ -128,7 +131,7 @@ def checked_table(
     selection = selection_in(selection, features, list(map(str, annotations.columns)), source)
     if selection.id is not None:
         annotations, samples = take_id(annotations, selection.id, source)
-    check_unique(samples, f"samples of {source}", "make them unique, or name another column by id")
+    check_unique(samples, f"samples of {source}", f"make them unique, or {other_id()}")
     moved = [*selection.exclude, *selection.annotate]
     if moved:
         X, features, annotations = move_to_annotations(X, features, annotations, moved)
@@ -145,16 +148,20 @@ def checked_table(
     if not is_dask(X):
         check_no_infinity(X, features, samples, source)
     annotations = annotations.set_axis(pandas.Index(samples, dtype=object), axis=0)
-    return Table(X, features, samples, annotations, source, chosen=selection.given())
+    return Table(
+        X, features, samples, annotations, source, chosen=selection.given(), id=selection.id
+    )
 
 
 def selection_in(
     selection: Selection, features: list[str], annotations: list[str], source: str
 ) -> Selection:
     """The selection with the names that its patterns mean; samples are named by an annotation."""
+    ids = [] if selection.id is None else [selection.id]
+    wrong = look_up(ids, annotations, "id")[1]
     found = selection._replace(id=None)
-    if any((selection.include is not None, selection.exclude, selection.annotate)):
-        found = found.among([*features, *annotations], source)
+    if any((wrong, selection.include is not None, selection.exclude, selection.annotate)):
+        found = found.among([*features, *annotations], source, wrong)
     if found.include is not None:
         present, asked = set(features), set(selection.include or ())
         words = [name for name in found.include if name not in present and name in asked]
@@ -258,7 +265,7 @@ def check_known(
 ) -> None:
     """A name that is not there is likely misspelt: say which one is near."""
     present = set(known)
-    unknown = [Unknown(str(name), kind) for name in names if name not in present]
+    unknown = [Unknown(str(name)) for name in names if name not in present]
     if unknown:
         raise UnknownNameError(unknown, known, source, kind)
 
@@ -269,7 +276,7 @@ def check_features(found: Sequence[str], wanted: Sequence[str], source: str) -> 
     missing = [name for name in wanted if name not in present]
     if missing:
         raise MissingFeaturesError(
-            f"{source} lacks {len(missing)} of {len(wanted)} features as columns of numbers: "
+            f"{source} lacks {len(missing):,} of {len(wanted):,} features as columns of numbers: "
             f"{listed(map(repr, missing), 10)}; add them.",
             missing,
         )
@@ -289,17 +296,23 @@ def take_id(annotations: Any, id: str, source: str) -> tuple[Any, list[str]]:
     return annotations.drop(columns=id), id_names(annotations[id], id, source)
 
 
+def other_id() -> str:
+    """Another column may name the samples."""
+    return f"name another column with {parameter('id')}"
+
+
 def id_names(column: Any, id: str, source: str) -> list[str]:
     """A column as names of samples: none missing, none twice."""
     what = f"column {id!r} of {source}" if id else f"the first column of {source}, without a name,"
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         raise InputError(
-            f"{what} must name every sample, but is empty in {len(missing)} of {len(column)} rows, "
-            f"first in data row {missing[0] + 1}; fill them in, or name another column by id."
+            f"{what} must name every sample, but is empty in {len(missing):,} of "
+            f"{counted(len(column), 'row')}, "
+            f"first in data row {missing[0] + 1:,}; fill them in, or {other_id()}."
         )
     names = [str(name) for name in column]
-    check_unique(names, f"names of samples in {what}", "mend them, or name another column by id")
+    check_unique(names, f"names of samples in {what}", f"mend them, or {other_id()}")
     return names
 
 

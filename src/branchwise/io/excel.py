@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import import_extra
-from .._messages import listed
+from .._messages import listed, setting
 from ..data.dates import in_usual_unit
 from ..data.errors import InputError
 from ..data.selection import Selection
@@ -48,7 +48,7 @@ def rows_of_excel(path: Path, sheet: str | None) -> tuple[str, list[list[Any]]]:
     if sheet is None and len(names) > 1:
         warnings.warn(
             f"{path} has {len(names)} sheets, and the first, {name!r}, was read; another one "
-            f"is read with --sheet NAME (in Python sheet=…): {listed(map(repr, names[1:]), 10)}.",
+            f"is read with {setting('sheet', names[1])}: {listed(map(repr, names[1:]), 10)}.",
             stacklevel=2,
         )
     return f"sheet {name!r} of {path}", [row for row in rows if row]

@@ -80,7 +80,7 @@ def table_from_frame(
     chosen: dict[str, Any] = sorted_.selection.given()
     if sorted_.date_order is not None:
         chosen["date_order"] = sorted_.date_order
-    return replace(table, chosen=chosen, sha256=framed.sha256)
+    return replace(table, chosen=chosen, sha256=framed.sha256, id=sorted_.id)
 
 
 class Sorted(NamedTuple):
@@ -91,6 +91,7 @@ class Sorted(NamedTuple):
     converted: dict[str, Any]  # features that are not numbers in the file, as such
     annotations: Any
     selection: Selection  # with names in the place of patterns
+    id: str | None  # the column that names them
     date_order: str | None = None  # as given, or as the dates themselves tell
 
 
@@ -153,7 +154,7 @@ def sort_columns(
     for name, values in (kept | dates).items():
         about[name] = values
     told = date_order or (orders.pop() if len(orders) == 1 else None)
-    return Sorted(samples, found, converted, about, selection, told)
+    return Sorted(samples, found, converted, about, selection, id, told)
 
 
 class Column(NamedTuple):

@@ -1,11 +1,11 @@
 """What is wrong with the columns of a table, all of it in one message, with what to do."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from .._messages import listed
+from .._messages import counted, listed, setting
 from ..data.errors import UnreadableColumns
-from ..data.selection import MOST_WRITTEN, list_text, option_text, shortest
+from ..data.selection import shortest, way_out
 from .cells import Odd, WithUnit
 
 # For each kind: what its columns have, and how to mend the cells.
@@ -59,9 +59,9 @@ def raise_unreadable(
         kinds = [kind for kind in KINDS if any(each.kind == kind for each in odd)]
         groups = [[each for each in odd if each.kind == kind] for kind in kinds]
         lines = "\n".join(f"- {group_message(group, others)}" for group in groups)
-        are = "column is" if len(odd) == 1 else "columns are"
+        are = counted(len(odd), "column is", "columns are")
         message = (
-            f"{len(odd)} {are} meant as numbers in {source}, but cannot be read as such; nothing "
+            f"{are} meant as numbers in {source}, but cannot be read as such; nothing "
             f"was read.\n{lines}"
         )
     raise UnreadableColumns(message, missing, n_samples, source)
@@ -71,12 +71,12 @@ def one_column(odd: Odd, source: str, *, can_exclude: bool) -> str:
     """The message if there is only one such column."""
     is_category = odd.kind == "word" and odd.n_levels <= MOST_LEVELS
     category = f", or take it as a category ({way_out('categorical', [odd.name])})"
-    exclude = f" or exclude the column ({way_out('exclude', [odd.name])})"
+    exclude = f" or leave the column out ({way_out('exclude', [odd.name])})"
     return (
-        f"column {odd.name!r} of {source} seems to hold numbers, but {odd.n_bad} of its "
-        f"{odd.n_cells} cells cannot be read as such, the first {odd.first!r} in data row "
-        f"{odd.row}; "
-        "mend the cells (an empty cell is a missing value, a decimal sign is a point)"
+        f"column {odd.name!r} of {source} seems to hold numbers, but {odd.n_bad:,} of its "
+        f"{counted(odd.n_cells, 'cell')} cannot be read as such, the first {odd.first!r} in "
+        f"data row {odd.row:,}; mend the cells (an empty cell is a missing value, a decimal "
+        "sign is a point)"
         f"{exclude if can_exclude else ''}{category if is_category and can_exclude else ''}."
     )
 
@@ -85,13 +85,13 @@ def group_message(group: Sequence[Odd], others: Sequence[str] | None) -> str:
     """What columns of one kind have in common, and what to do about it."""
     names, first = [each.name for each in group], group[0]
     told = listed(map(repr, names), MOST_NAMED)
-    column = "column" if len(names) == 1 else "columns"
-    example = f"{first.name!r} has {first.n_bad} in {first.n_cells} cells, " * (len(names) > 1)
-    if len(names) == 1:
-        example = f"{first.n_bad} of {first.n_cells} cells, "
+    cells = counted(first.n_cells, "cell")
+    example = f"{first.n_bad:,} of {cells}"
+    if len(names) > 1:
+        example = f"{first.name!r} has {first.n_bad:,} in {cells}"
     return (
-        f"{what_of(group)} in {len(names)} {column} ({told}): {example}the first "
-        f"{first.first!r} in data row {first.row}. {capital(remedy_of(group, others, way_out))}"
+        f"{what_of(group)} in {counted(len(names), 'column')} ({told}): {example}, the "
+        f"first {first.first!r} in data row {first.row:,}. {capital(remedy_of(group, others))}"
     )
 
 
@@ -112,56 +112,34 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def remedy_of(
-    group: Sequence[Odd], others: Sequence[str] | None, way: Callable[[str, Sequence[str]], str]
-) -> str:
+def remedy_of(group: Sequence[Odd], others: Sequence[str] | None) -> str:
     """What to do about columns of one kind; without others only what to do in the file.
 
     Examples
     --------
     >>> from branchwise.io.cells import Odd
-    >>> from branchwise.io.problems import command_line, remedy_of
-    >>> remedy_of([Odd("hb", "comma", 1, 9, "1,5", 1, 9)], ["age"], command_line)
-    'write the decimal sign as a point, or exclude: --exclude hb.'
+    >>> from branchwise.io.problems import remedy_of
+    >>> remedy_of([Odd("hb", "comma", 1, 9, "1,5", 1, 9)], ["age"])
+    "write the decimal sign as a point, or leave the column out: exclude=['hb']."
     """
     mend = KINDS[group[0].kind][1]
     if others is None:
         return f"{mend}."
     patterns = shortest([each.name for each in group], others)
-    text = f"{mend}, or exclude: {way('exclude', patterns)}."
+    column = "column" if len(group) == 1 else "columns"
+    text = f"{mend}, or leave the {column} out: {way_out('exclude', patterns)}."
     levels = {each.name: each.n_levels for each in group}
     few = [name for name in patterns if levels.get(name, MOST_LEVELS + 1) <= MOST_LEVELS]
     if group[0].kind in ("word", "text") and few:
-        text += f" As categories: {way('categorical', few)}."
+        text += f" As categories: {way_out('categorical', few)}."
     return text
-
-
-def way_out(option: str, names: Sequence[str]) -> str:
-    """An option with names that can be copied, for the command line and for Python.
-
-    Examples
-    --------
-    >>> from branchwise.io.problems import way_out
-    >>> way_out("exclude", ["*_mut"])
-    "--exclude '*_mut', in Python exclude=['*_mut']"
-    """
-    if len(names) > MOST_WRITTEN:
-        return f"--{option} @FILE, in Python {option}='@FILE', where FILE has a name on each line"
-    return f"{command_line(option, names)}, in Python {option}={list_text(names)}"
-
-
-def command_line(option: str, names: Sequence[str]) -> str:
-    """The same for the command line alone."""
-    if len(names) > MOST_WRITTEN:
-        return f"--{option} @FILE, where FILE has a name on each line"
-    return f"--{option} {option_text(names)}"
 
 
 def warn_of_units(columns: Sequence[WithUnit], source: str) -> None:
     """Say which columns are numbers with units, and so are not features."""
     if not columns:
         return
-    shown = [f"{each.name!r} ({each.first!r} in data row {each.row})" for each in columns]
+    shown = [f"{each.name!r} ({each.first!r} in data row {each.row:,})" for each in columns]
     has = "has numbers with a unit and is" if len(columns) == 1 else "have numbers with units, are"
     not_a = "not a feature" if len(columns) == 1 else "not features"
     mixed = [
@@ -185,7 +163,7 @@ def warn_of_dates(notes: Mapping[str, str], source: str) -> None:
         warnings.warn(
             f"dates in {listed(map(repr, ambiguous), MOST_NAMED)} of {source} fit both with day "
             f"and with month first, and were read with the {note} ({name!r}); if the month is "
-            "first, read them with --date-order mdy (in Python date_order='mdy').",
+            f"first, read them with {setting('date_order', 'mdy')}.",
             stacklevel=2,
         )
     for name, note in notes.items():

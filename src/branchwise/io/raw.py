@@ -40,7 +40,7 @@ from .frames import (
     name_column,
     table_from_frame,
 )
-from .problems import command_line, remedy_of, warn_of_dates, what_of
+from .problems import remedy_of, warn_of_dates, what_of
 from .safety import check_path
 from .tables import EXCEL, FEATHER, PARQUET, TEXT, Format, find_format, read_frame, read_table
 from .text import (
@@ -241,7 +241,7 @@ def remedies_of(odd: Sequence[Odd], others: Sequence[str] | None) -> dict[str, s
     return {
         each.name: remedy
         for group in groups.values()
-        for remedy in [f"{what_of(group)}: {remedy_of(group, others, command_line)}"]
+        for remedy in [f"{what_of(group)}: {remedy_of(group, others)}"]
         for each in group
     }
 

@@ -27,6 +27,11 @@ UNSTORED_BYTES = 2**30
 def check_path(path: str | os.PathLike[str]) -> Path:
     """The path, if something is there."""
     path = Path(path)
+    if str(path) == "-" and not path.exists():
+        raise InputError(
+            "a table is not read from standard input (-), since its format is known by the name "
+            "of the file; write it into a file, such as patients.csv, and pass its name."
+        )
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; check its name and folder.")
     if not (path.is_file() or path.is_dir()):

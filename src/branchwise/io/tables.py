@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from .._messages import parameter, setting
 from ..data.errors import InputError
 from ..data.selection import Selection, selection
 from ..data.table import Table, keep_features
@@ -156,8 +157,7 @@ def read_table(
     if lazy and found.lazy_reader is None:
         raise InputError(
             f"{path} is of a format that cannot be read chunk by chunk; convert it to Parquet "
-            "or zarr, or read it into memory (without lazy; on the command line, without "
-            "--scheduler)."
+            f"or zarr, or read it into memory (without {parameter('lazy')})."
         )
     if found.is_frame and not lazy:
         framed = read_frame(path, found, chosen, given)
@@ -196,7 +196,8 @@ def find_format(path: Path, given: Mapping[str, Any] = MappingProxyType({})) -> 
     for name, formats in OPTIONS.items():
         if given.get(name) is not None and (found is None or name not in found.options):
             raise InputError(
-                f"{name}={given[name]!r} is for {formats}, but {path} is none; leave {name} out."
+                f"{setting(name, given[name])} is for {formats}, but {path} is none; leave "
+                f"{parameter(name)} out."
             )
     if found is None:
         raise InputError(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeGuard
 
 from ..pipeline import Pipeline
@@ -81,6 +82,10 @@ KINDS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
+# What `branchwise fit` calls the model in its folder.
+MODEL = "model.branchwise"
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` has written.
 
@@ -91,6 +96,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
+        A file, or the folder of results that `branchwise fit` has written.
 
     Returns
     -------
@@ -113,6 +119,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> branchwise.load(path)
     SPL(n_neighbors=8)
     """
+    path = file_of_model(path)
     state = read_state(path)
     kind = state.get("kind")
     try:
@@ -121,3 +128,27 @@ def load(path: str | os.PathLike[str]) -> Any:
         return KINDS[kind](state)
     except Unsound as error:
         raise ModelFileError(f"{path} {error}; {error.remedy}.") from error
+
+
+def file_of_model(path: str | os.PathLike[str]) -> Path:
+    """The file that holds the model, also of a folder of results.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from branchwise.persistence.loading import file_of_model
+    >>> file_of_model(tempfile.mkdtemp())
+    Traceback (most recent call last):
+    ...
+    branchwise.persistence.format.ModelFileError: ... is a folder that holds no model.branchwise;
+    pass a model file, or a folder that branchwise fit wrote.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return path
+    if not (path / MODEL).exists():
+        raise ModelFileError(
+            f"{path} is a folder that holds no {MODEL}; pass a model file, or a folder that "
+            "branchwise fit wrote."
+        )
+    return path / MODEL

@@ -10,7 +10,7 @@ from ..data.dates import ORDERS
 from ..data.instants import instant
 from ..data.selection import literal
 from ..preprocessing.covariates import Residuals
-from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan
+from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan, in_list
 from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales, TreeMeans
 from .fields import is_covariance
 
@@ -44,7 +44,11 @@ NEW: dict[str, dict[str, Any]] = {
 def to_state(preparation: "Preparation") -> dict[str, Any]:
     """See `Preparation.to_state`."""
     names = getattr(preparation, "feature_names_in_", None)
-    adjust, pca, seed = preparation.adjust, preparation.pca, preparation.random_state
+    adjust, pca, seed = (
+        in_list(preparation.adjust) or None,
+        preparation.pca,
+        preparation.random_state,
+    )
     if "adjust" in preparation.steps_:
         adjust = [literal(name) for name in preparation.steps_["adjust"].names]
     return {

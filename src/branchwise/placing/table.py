@@ -125,7 +125,7 @@ def absent_message(
     pairs = " and ".join(f"{name!r} the column {found!r}" for name, found in alike)
     hint = f" Is {pairs}? Then give {'it that name' if len(alike) == 1 else 'them these names'}."
     return (
-        f"{source} has no values of {len(absent)} of the {n_features} features: "
+        f"{source} has no values of {len(absent):,} of the {n_features:,} features: "
         f"{listed(map(repr, absent), 10)}; its samples are placed by the others."
         + (hint if alike else "")
     )

@@ -97,7 +97,7 @@ def check_some_known(X: Matrix, names: Any, option: str) -> None:
     if len(empty):
         listing = listed((column_label(names, j) for j in empty), N_NAMED)
         raise ValueError(
-            f"{option} needs a known value in every column, but X has none in {len(empty)} "
+            f"{option} needs a known value in every column, but X has none in {len(empty):,} "
             f"({listing}); leave such columns out."
         )
 

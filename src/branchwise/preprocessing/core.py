@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from .._compat import Interval, StrOptions, validate_parameter_constraints
 from .._memory import check_memory
-from .._messages import listed
+from .._messages import listed, setting
 from .._typing import Floats, Matrix
 from ..data.categories import column_names
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
@@ -29,6 +29,7 @@ from .encoding import (
     Encoding,
     Plan,
     check_encoding_parameters,
+    in_list,
     make_plan,
     named_columns_of,
 )
@@ -76,7 +77,7 @@ def learn_steps(
     if preparation.impute == "median":
         steps["impute"] = Medians.fit(table, names, is_indicator)
     elif carries_gaps:
-        check_some_known(table, names, "impute='model'")
+        check_some_known(table, names, setting("impute", "model"))
     if preparation.log1p:
         steps["log1p"] = Logarithms(is_number)
     table = in_double(known_values(table, steps, preparation.impute, names, carries_gaps))
@@ -87,7 +88,7 @@ def learn_steps(
         steps["rank_normalize"] = NormalScores.fit(table, is_indicator)
         table = steps["rank_normalize"].apply(table)
     if preparation.adjust:
-        check_given(covariates, preparation.adjust)
+        check_given(covariates, expand(preparation.adjust))
         known = [str(name) for name in column_names(covariates)]
         adjusted = adjusted_names(preparation.adjust, known, "the table of covariates")
         check_covariates(covariates, adjusted, table.shape[0], index)
@@ -121,7 +122,7 @@ def adjusted_names(patterns: Any, known: Sequence[str], source: str) -> list[str
     >>> adjusted_names(["sex", "age"], ["age", "sex"], "X"), adjusted_names(["s*"], ["sex"], "X")
     (['sex', 'age'], ['sex'])
     """
-    names = list(dict.fromkeys(expand(list(patterns))))
+    names = list(dict.fromkeys(expand(patterns)))
     return names if set(names) <= set(known) else select(names, known, "adjust", source)
 
 
@@ -239,7 +240,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    categorical : list of str or None, default=None
+    categorical : str, list of str or None, default=None
         Columns of a DataFrame that are categories: text, truth values, numbers that are names of
         groups. Names or patterns (``"*_status"``; ``"@file"`` for those in a file, one a line). The
         levels are those that occur in training, in the order of a pandas categorical or as people
@@ -251,7 +252,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Columns of ordered categories with all their levels in order,
         ``{"grade": ["low", "mid", "high"]}``, which become 0, 1, 2, … under the same name. Any
         other level is an error.
-    dates : list of str or None, default=None
+    dates : str, list of str or None, default=None
         Columns of dates, as such or as text (2024-03-31, 31.03.2024, 31 Mar 2024, 31/03/2024 if
         the column tells which is the day; with a time or without), which become days since the
         first one in training, under the same name: negative before it. Dates with a time zone are
@@ -280,7 +281,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values their mean rank. New values are interpolated; beyond the training data they get the
         extreme scores. Of a feature with more than 1,000 distinct values at most 1,000 are kept,
         and the scores of the others are reproduced to within 0.02.
-    adjust : list of str or None, default=None
+    adjust : str, list of str or None, default=None
         Names of covariates, or patterns as in ``categorical``. Numbers are taken as they are; truth
         values, categories and text as indicators of every level but a reference: the first category
         that occurs of a pandas categorical, the first in alphabetical order otherwise (False before
@@ -364,14 +365,14 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "categorical": [list, tuple, None],
+        "categorical": [str, list, tuple, None],
         "ordinal": [dict, None],
-        "dates": [list, tuple, None],
+        "dates": [str, list, tuple, None],
         "ages": [dict, None],
         "log1p": ["boolean"],
         "impute": [StrOptions({"median", "model", "drop"}), None],
         "rank_normalize": ["boolean"],
-        "adjust": [list, tuple, None],
+        "adjust": [str, list, tuple, None],
         "standardize": ["boolean"],
         "pca": [Interval(Integral, 1, None, closed="left"), None],
         "random_state": ["random_state"],
@@ -380,14 +381,14 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        categorical: list[str] | None = None,
+        categorical: str | list[str] | None = None,
         ordinal: dict[str, list[str]] | None = None,
-        dates: list[str] | None = None,
+        dates: str | list[str] | None = None,
         ages: dict[str, tuple[str, str]] | None = None,
         log1p: bool = False,
         impute: str | None = None,
         rank_normalize: bool = False,
-        adjust: list[str] | None = None,
+        adjust: str | list[str] | None = None,
         standardize: bool = False,
         pca: int | None = None,
         random_state: Any = None,
@@ -485,6 +486,29 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def encodes(self) -> bool:
         """Whether any column is to be encoded."""
         return bool(self.categorical or self.ordinal or self.dates or self.ages)
+
+    def asked(self) -> dict[str, list[str]]:
+        """The names and patterns of columns, by parameter.
+
+        Returns
+        -------
+        asked : dict of str to list of str
+
+        Examples
+        --------
+        >>> from branchwise import Preparation
+        >>> Preparation(adjust="age", categorical=["sex"], ages={"age": ("born", "seen")}).asked()
+        {'categorical': ['sex'], 'ages': ['born', 'seen'], 'adjust': ['age']}
+        """
+        self.check_parameters()
+        asked = {
+            "categorical": expand(self.categorical or ()),
+            "ordinal": expand(list(self.ordinal or ())),
+            "dates": expand(self.dates or ()),
+            "ages": [name for pair in (self.ages or {}).values() for name in pair],
+            "adjust": expand(self.adjust or ()),
+        }
+        return {name: patterns for name, patterns in asked.items() if patterns}
 
     def plan(self, known: Sequence[str], source: str) -> Plan:
         """Which of the columns of a table are to be encoded, and how.
@@ -847,7 +871,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         validate_parameter_constraints(
             self._parameter_constraints, self.get_params(deep=False), type(self).__name__
         )
-        names = list(self.adjust or [])
+        names = in_list(self.adjust)
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError(
                 f"adjust={self.adjust!r} must be a list of different names of covariates; pass "

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._messages import listed
+from .._messages import counted, listed, parameter
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
     are_numbers,
@@ -32,7 +32,7 @@ from ..data.categories import (
 )
 from ..data.checks import check_numbers
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
-from ..data.selection import expand, select
+from ..data.selection import check_asked, expand, look_up
 from .columns import N_NAMED
 
 NUMBER, CATEGORY, ORDINAL, DATE, END = "number", "category", "ordinal", "date", "end of an age"
@@ -82,9 +82,9 @@ def make_plan(
     known: Sequence[str],
     source: str,
     *,
-    categorical: Sequence[str] | None,
+    categorical: str | Sequence[str] | None,
     ordinal: Mapping[str, Sequence[Any]] | None,
-    dates: Sequence[str] | None,
+    dates: str | Sequence[str] | None,
     ages: Mapping[str, Sequence[str]] | None,
 ) -> Plan:
     """Which columns of a table names and patterns mean, each for one purpose.
@@ -96,16 +96,21 @@ def make_plan(
     ...           ages=None).categorical
     ['er_status']
     """
+    asked = {
+        "categorical": expand(categorical or ()),
+        "ordinal": expand(list(ordinal or ())),
+        "dates": expand(dates or ()),
+        "ages": [name for pair in (ages or {}).values() for name in pair],
+    }
+    check_asked(asked, known, source)
     ordered: dict[str, list[str]] = {}
     for pattern, levels in (ordinal or {}).items():
-        for name in select(expand([pattern]), known, "ordinal", source):
+        for name in look_up(expand([pattern]), known, "ordinal")[0]:
             ordered[name] = [as_level(level) for level in levels]
-    ends = [name for pair in (ages or {}).values() for name in pair]
-    select(ends, known, "ages", source)
     plan = Plan(
-        select(expand(list(categorical or ())), known, "categorical", source),
+        look_up(asked["categorical"], known, "categorical")[0],
         ordered,
-        select(expand(list(dates or ())), known, "dates", source),
+        look_up(asked["dates"], known, "dates")[0],
         {name: [str(start), str(end)] for name, (start, end) in (ages or {}).items()},
     )
     check_plan(plan, known)
@@ -125,14 +130,14 @@ def check_plan(plan: Plan, known: Sequence[str]) -> None:
         ways = [way for way, names in uses.items() if name in names]
         if len(ways) > 1 and ways != ["dates", "ages"]:
             raise ValueError(
-                f"column {name!r} is named in {' and '.join(ways)}, but a column is encoded in one "
-                "way; leave it out of all but one."
+                f"column {name!r} is named in {' and '.join(map(parameter, ways))}, but a column "
+                "is encoded in one way; leave it out of all but one."
             )
     taken = [name for name in plan.ages if name in set(known)]
     if taken:
         raise ValueError(
-            f"ages has the new name {taken[0]!r}, but the table has a column of that name; choose "
-            "another name."
+            f"{parameter('ages')} has the new name {taken[0]!r}, but the table has a column of "
+            "that name; choose another name."
         )
 
 
@@ -148,7 +153,7 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
     ValueError: ordinal gives 'grade' the levels 'low', but must give two or more different ...
     """
     for option, names in (("categorical", categorical), ("dates", dates)):
-        if not all(isinstance(name, str) for name in names or ()):
+        if not all(isinstance(name, str) for name in in_list(names)):
             raise ValueError(
                 f"{option}={names!r} must be a list of names or patterns of columns; pass text, "
                 'for instance ["sex", "*_status"].'
@@ -171,6 +176,18 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
                 f"ages has {ends!r} for {name!r}, but must have two columns of dates, from and to; "
                 'pass for instance {"age": ("born", "seen")}.'
             )
+
+
+def in_list(names: Any) -> list[Any]:
+    """Names of columns; one alone need not be in a list.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import in_list
+    >>> in_list("sex"), in_list(("sex", "age")), in_list(None)
+    (['sex'], ['sex', 'age'], [])
+    """
+    return [names] if isinstance(names, str) else list(names or ())
 
 
 def named_columns_of(X: Any) -> list[str]:
@@ -581,7 +598,7 @@ def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -
         rows.update(mine.tolist())
         told.append(
             f"{name!r} has {listed(map(repr, others), N_NAMED)} in {counted(len(mine), 'row')}, "
-            f"first in data row {mine[0] + 1} ({'known' if given_by == 'fit' else 'given'}: "
+            f"first in data row {mine[0] + 1:,} ({'known' if given_by == 'fit' else 'given'}: "
             f"{listed(map(repr, levels), N_LEVELS)})"
         )
     who = "the fit did not know" if given_by == "fit" else "ordinal does not name"
@@ -592,15 +609,10 @@ def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -
     )
     has = "has a level" if len(rows) == 1 else "have levels"
     raise ValueError(
-        f"{len(rows)} of {counted(n_rows, 'row')} {has} that {who}: "
+        f"{len(rows):,} of {counted(n_rows, 'row')} {has} that {who}: "
         f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
         f"the rows out, {more}."
     )
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def first_date(days: Floats, name: str) -> str:
@@ -630,7 +642,7 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
         return []
     row, n = int(is_bad.argmax()), int(is_bad.sum())
     more = f" ({n:,} such cells)" if n > 1 else ""
-    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1}, {what}{more}"]
+    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1:,}, {what}{more}"]
 
 
 def check_not_dates(X: Any, names: Sequence[str]) -> None:
@@ -638,10 +650,10 @@ def check_not_dates(X: Any, names: Sequence[str]) -> None:
     found = [name for name in names if are_dates(X[name])]
     if found:
         raise ValueError(
-            f"categorical names {listed(map(repr, found), N_NAMED)}, which "
+            f"{parameter('categorical')} names {listed(map(repr, found), N_NAMED)}, which "
             f"{'holds' if len(found) == 1 else 'hold'} dates, and dates are never categories; name "
-            "such columns in dates (--date), for days since the first, or in ages (--age), for "
-            "years between two of them."
+            f"such columns in {parameter('dates')}, for days since the first, or in "
+            f"{parameter('ages')}, for years between two of them."
         )
 
 

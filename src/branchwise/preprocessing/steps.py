@@ -9,6 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._compat import kernel
+from .._messages import setting
 from .._typing import Bools, Floats, Ints, Matrix
 from ..data.centering import CentredRows
 from ..data.checks import check_finite
@@ -45,7 +46,7 @@ class Medians(NamedTuple):
 
         Indicators, which are centred, get their mean 0.
         """
-        check_some_known(X, names, "impute='median'")
+        check_some_known(X, names, setting("impute", "median"))
         check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
         medians = SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64)
         return cls(medians if is_indicator is None else np.where(is_indicator, 0.0, medians))

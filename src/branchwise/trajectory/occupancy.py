@@ -241,8 +241,10 @@ def occupied_parts(empty: EmptyStretches, graph: Placement) -> Floats:
     return np.where(extent > 0, np.clip(part, 0.0, 1.0), point)
 
 
-def occupancy_message(trajectory: "Trajectory") -> str | None:
+def occupancy_message(trajectory: "Trajectory", *, is_default: bool = False) -> str | None:
     """What to tell people if less than half of the graph has samples; else nothing.
+
+    Of the default way, which has chosen its parameters, no other ones are recommended.
 
     Examples
     --------
@@ -260,8 +262,9 @@ smaller gamma, which spreads samples along the tree.
     share = trajectory.occupied_
     if share >= LITTLE or len(trajectory.names_) < FEW:
         return None
+    remedy = ", or fit again with a smaller gamma, which spreads samples along the tree"
     return (
         f"only {100 * share:.0f} % of the tree's length has samples: they stand in groups, and the "
         "times between groups are distances that no sample has gone; compare groups rather than "
-        "times, or fit again with a smaller gamma, which spreads samples along the tree."
+        f"times{'' if is_default else remedy}."
     )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._messages import listed
+from .._messages import counted, listed
 from .._typing import Floats
 from .alternatives import evidence_sentence
 from .evidence import LEVEL, segment_of_branch
@@ -55,18 +55,6 @@ def branches_sentence(path: Any) -> str:
     by_chance = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
     told += f" ({by_chance} for gaps as empty as these where nothing forks)"
     return f"{told}." if p <= LEVEL else f"{told}: not every fork is sure."
-
-
-def counted(n: int, one: str, many: str | None = None) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> from branchwise.trajectory.sentences import counted
-    >>> counted(1, "fork"), counted(1200, "branch", "branches")
-    ('1 fork', '1,200 branches')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def support_sentences(path: Any) -> list[str]:

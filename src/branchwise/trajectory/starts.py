@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from .._messages import listed
+from .._messages import is_for_command_line, listed, setting
 from .._typing import Bools, Floats, Ints
 from ..graph.placement import distances_from, on_segments, to_points
 from .view import View
@@ -88,7 +88,7 @@ def nowhere_first(view: View, has_it: Bools, value: Any, at: str) -> str:
     most = np.argsort(-number, kind="stable")[: np.count_nonzero(number)]
     where = listed((f"{view.branches.names[k]} ({number[k]})" for k in most), most=5)
     kind = "tip" if at == "tip" else "node"
-    inner = "pass at='auto' (--root-at auto) to look at inner nodes too, or "
+    inner = f"pass {setting('at', 'auto')} to look at inner nodes too, or "
     return (
         f"No {kind} has a sample labelled {plain(value)!r} among its first samples: they lie on "
         f"the branches {where}; {inner if at == 'tip' else ''}name a node or a sample to start at."
@@ -273,7 +273,7 @@ def doubt(view: View, found: Weighed, best: int, value: Any) -> str | None:
             f"{'the choice is close' if is_close else 'that is only the best tip'}: from there it "
             f"comes before others in {found.score[best]:.0%} of "
             f"the pairs of samples, and from {there} in {found.score[other]:.0%}; to start at "
-            f"{there} instead, use rooted(node={argument!r}) or --root {argument}."
+            f"{there} instead, use {root_at_node(argument)}."
         )
     if found.share[best] < ENOUGH:
         n_first, n_with = found.first[best]
@@ -282,6 +282,13 @@ def doubt(view: View, found: Weighed, best: int, value: Any) -> str | None:
             "and name another root if that is wrong."
         )
     return None
+
+
+def root_at_node(node: str | int) -> str:
+    """How a node becomes the root."""
+    if not is_for_command_line():
+        return f"rooted(node={node!r})"
+    return setting("root", node if isinstance(node, str) else f"node={node}")
 
 
 def node_names(view: View, node: Any) -> tuple[str, str | int]:
