@@ -699,6 +699,7 @@ def test_words_in_the_place_of_numbers_are_no_gaps(lazy, frame, tmp_path, lazy_c
         {"features": [3]},
         {"sheet": 3},
         {"date_order": ["dmy"]},
+        {"date_order": {"seen": "ymd"}},
     ],
     ids=str,
 )

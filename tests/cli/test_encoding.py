@@ -199,7 +199,7 @@ def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branch
     given += ["--no-support", "--no-report", "--figure", "none", "--full-precision"]
     assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
     model = package.load(out / "model.branchwise")
-    assert model.reading["date_order"] == "mdy"
+    assert model.reading["date_order"] == {"seen": "mdy"}
     assert model.preparation.steps_["encode"].orders.count("mdy") == 1
     both_ways = frame[frame["seen"].str[3:5].astype(int) <= 12].iloc[:2]
     both_ways.to_csv(tmp_path / "new.csv", index=False)
@@ -210,3 +210,26 @@ def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branch
     np.testing.assert_allclose(placed["projection0"], own["projection0"], rtol=1e-9)
     places = model.place(both_ways.set_index("patient"))
     np.testing.assert_allclose(places["projection0"], own["projection0"], rtol=1e-9)
+    frame.iloc[:2].assign(seen=["01/02/2020", "13/04/2020"]).to_csv(tmp_path / "new.csv")
+    code, _, err = branchwise("transform", out, tmp_path / "new.csv")
+    assert code != 0
+    assert "column 'seen' holds '13/04/2020' in data row 2, which is not a date with the m" in err
+    assert err.count("13/04/2020") == 1
+
+
+def test_columns_of_one_table_may_have_their_dates_in_different_orders(
+    clinic, tmp_path, branchwise
+):
+    frame = clinic[["patient", "lab1", "lab2", "seen"]].copy()
+    seen = pd.to_datetime(frame["seen"])
+    frame["seen"], frame["born"] = seen.dt.strftime("%d/%m/%Y"), seen.dt.strftime("%m/%d/%Y")
+    frame.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--date", "born,seen", "--standardize", "--impute", "median"]
+    given += ["--no-support", "--no-report", "--figure", "none"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    model = package.load(out / "model.branchwise")
+    assert model.reading["date_order"] == {"born": "mdy", "seen": "dmy"}
+    step = model.preparation.steps_["encode"]
+    orders = dict(zip(step.columns, step.orders, strict=True))
+    assert (orders["born"], orders["seen"]) == ("mdy", "dmy")

@@ -302,6 +302,17 @@ def test_dates_that_fit_both_ways_are_told(table_of):
         table_of(text, date_order="ydm")
 
 
+def test_each_column_has_its_own_order(table_of):
+    text = "a,seen,born,at\n1,02/01/2020,01/31/1950,2020-01-02\n2,31/01/2020,03/04/1960,\n"
+    found = table_of(text)
+    assert found.chosen["date_order"] == {"seen": "dmy", "born": "mdy"}
+    new = table_of("a,seen,born\n1,02/01/2020,02/01/1950\n", date_order=found.chosen["date_order"])
+    assert new.annotations["seen"].tolist() == [pd.Timestamp(2020, 1, 2)]
+    assert new.annotations["born"].tolist() == [pd.Timestamp(1950, 2, 1)]
+    with pytest.warns(UserWarning, match="holds '31/01/2020', which is not .* month first; it st"):
+        assert table_of(text, date_order="mdy").annotations["seen"].iloc[1] == "31/01/2020"
+
+
 def test_dates_in_both_orders_stay_text_and_are_told(table_of):
     with pytest.warns(UserWarning, match="'seen' of .* holds dates of which .*; it stays text"):
         assert (

@@ -211,6 +211,20 @@ def test_dates_are_days_since_the_first_in_training(dates):
 def test_the_order_of_day_and_month_is_that_of_the_fit():
     model = Preparation(dates=["seen"]).fit(pd.DataFrame({"seen": ["1/3/2024", "1/31/2024"]}))
     assert model.transform(pd.DataFrame({"seen": ["2/1/2024"]})).tolist() == [[29]]
+    assert model.transform(pd.DataFrame({"seen": ["1.2.2024"]})).tolist() == [[29]]
+    with pytest.raises(ValueError, match=r"'seen' holds '13/1/2024' in data row 1, .* month first"):
+        model.transform(pd.DataFrame({"seen": ["13/1/2024"]}))
+
+
+def test_both_orders_in_one_column_are_refused():
+    with pytest.raises(ValueError, match=r"'1/31/2024' in data row 2, .* with the day first"):
+        Preparation(dates=["seen"]).fit(pd.DataFrame({"seen": ["31/1/2024", "1/31/2024"]}))
+
+
+def test_a_column_named_self_may_have_a_new_level():
+    old, new = pd.DataFrame({"self": ["f", "m"]}), pd.DataFrame({"self": ["x", "m"]})
+    model = Preparation(categorical=["self"]).fit(old)
+    assert model.steps_["encode"].with_known_levels(new)["self"].isna().tolist() == [True, False]
 
 
 def test_ages_are_years_between_two_dates():

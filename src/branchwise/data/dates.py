@@ -1,16 +1,17 @@
 """Dates as people write them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import import_pandas
+from .._compat import assigned, import_pandas
 from .errors import InputError
 
 ORDERS = ("dmy", "mdy")
+FIRST = {"dmy": "day", "mdy": "month"}
 TIME = r"(?:(?:T|\s+)(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
 YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){TIME}")
 YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){TIME}")
@@ -53,13 +54,14 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     """A column of text as dates, if all known cells are dates.
 
     Dates are written as 2020-01-31, 2020/01/31, 31.01.2020, 31/01/2020, 01/31/2020 or 31-Jan-2020,
-    each maybe with a time. Whether day or month comes first is told by the values; if they fit both
-    ways, by `order`, and without one the day is first.
+    each maybe with a time. With points the day is first. Otherwise `order` tells; without one the
+    values do, and if they fit both ways the day is first.
 
     Parameters
     ----------
     column : Series of text
     order : {"dmy", "mdy"} or None, default=None
+        It binds: if a value does not fit, there are no dates.
 
     Examples
     --------
@@ -85,6 +87,11 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     parts = [each for each in found if each is not None]
     fits = {way: [moment(each, way) for each in parts] for way in ORDERS}
     good = [way for way in ORDERS if None not in fits[way]]
+    if order is not None and order not in good:
+        k = fits[order].index(None)
+        is_date = any(fits[way][k] is not None for way in ORDERS)
+        note = f"{texts[k].strip()!r}, which is not a date with the {FIRST[order]} first"
+        return Dates(None, note if is_date else "")
     if not good:
         both = all(any(fits[way][k] is not None for way in ORDERS) for k in range(len(parts)))
         return Dates(
@@ -94,7 +101,7 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
             if both
             else "",
         )
-    way = order if order in good else good[0]
+    way = order or good[0]
     note = ""
     if len(good) == 2 and order is None and fits["dmy"] != fits["mdy"]:
         k = next(k for k in range(len(parts)) if fits["dmy"][k] != fits["mdy"][k])
@@ -159,9 +166,9 @@ def month_number(name: str) -> int | None:
 
 
 def moment(date: Spelt, order: str) -> datetime | None:
-    """The time in UTC, or None if there is no such day."""
+    """The time in UTC, or None if there is no such day; with points the day always comes first."""
     month, day = date.first, date.second
-    if date.sign and order == "dmy":
+    if date.sign == "." or (date.sign and order == "dmy"):
         month, day = day, month
     hour, minute, second, micro = 0, 0, 0, 0
     if date.time:
@@ -191,12 +198,29 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if number % 100 in (11, 12, 13) else last}"
 
 
-def check_order(order: str | None) -> None:
+# Of all columns, or of each by its name.
+DateOrder = str | Mapping[str, str] | None
+
+
+def order_of(orders: DateOrder, name: str) -> str | None:
+    """What is known of the order in one column.
+
+    Examples
+    --------
+    >>> from branchwise.data.dates import order_of
+    >>> order_of("mdy", "seen"), order_of({"born": "dmy"}, "seen")
+    ('mdy', None)
+    """
+    return orders.get(name) if isinstance(orders, Mapping) else orders
+
+
+def check_order(order: DateOrder) -> None:
     """Day or month first, or whatever the values say."""
-    if order not in (None, *ORDERS):
+    told = order.values() if isinstance(order, Mapping) else [order]
+    if not all(each in (None, *ORDERS) for each in told):
         raise InputError(
-            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020); leave it out "
-            "to let the values decide."
+            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of all "
+            "columns or in a dict by column; leave it out to let the values decide."
         )
 
 
@@ -211,4 +235,4 @@ def with_dates(frame: Any, names: Sequence[str]) -> Any:
     'M'
     """
     read = {name: as_dates(frame[name]).values for name in names if name in frame}
-    return frame.assign(**{name: dates for name, dates in read.items() if dates is not None})
+    return assigned(frame, {name: dates for name, dates in read.items() if dates is not None})

@@ -67,6 +67,8 @@ def instant(cell: Any, order: Order = None) -> float | None:
     (86400000000.0, 0.0, None)
     >>> instant("03/04/2024"), instant("03/04/2024", "dmy"), instant("03.04.2024")
     (nan, 1712102400000000.0, 1712102400000000.0)
+    >>> instant("31/03/2024", "mdy") is None
+    True
     """
     if isinstance(cell, datetime):
         return since_epoch((cell.astimezone(UTC) if cell.tzinfo else cell).replace(tzinfo=None))
@@ -75,13 +77,8 @@ def instant(cell: Any, order: Order = None) -> float | None:
     parts = spelt(as_text(cell))
     if parts is None:
         return None
-    # With points the day comes first, wherever dates are written with them.
-    ways = {"": ("mdy",), ".": ("dmy",)}.get(parts.sign, ORDERS)
-    found = {way: moment(parts, way) for way in ways}
-    fits = {way: since_epoch(when) for way, when in found.items() if when is not None}
-    if order in fits:
-        return fits[order or ""]
-    values = list(fits.values())
+    found = [moment(parts, way) for way in (ORDERS if order is None else (order,))]
+    values = [since_epoch(when) for when in found if when is not None]
     if not values:
         return None
     return values[0] if all(value == values[0] for value in values) else np.nan
@@ -96,7 +93,7 @@ def since_epoch(when: datetime) -> float | None:
 
 
 def order_in(column: Any) -> Order:
-    """What the dates of a column say of others such as 03/04/2024: any with a day above 12 tells.
+    """What the dates of a column say of others such as 03/04/2024: the first day above 12 tells.
 
     Examples
     --------
@@ -109,8 +106,11 @@ def order_in(column: Any) -> Order:
         return None
     cells = [cell for cell in distinct(values)[1] if isinstance(cell, str)]
     parts = [each for each in map(spelt, cells) if each is not None and each.sign not in ("", ".")]
-    fits = [way for way in ORDERS if all(moment(each, way) is not None for each in parts)]
-    return fits[0] if len(fits) == 1 else None
+    for each in parts:
+        fits = [way for way in ORDERS if moment(each, way) is not None]
+        if len(fits) == 1:
+            return fits[0]
+    return None
 
 
 def are_dates(column: Any) -> bool:

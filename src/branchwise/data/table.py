@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import import_extra, import_pandas, pandas_of
+from .._compat import assigned, import_extra, import_pandas, pandas_of
 from .._messages import listed
 from .._typing import Matrix
 from .categories import are_numbers
@@ -393,7 +393,7 @@ def as_table(data: Any) -> Table:
     if mixed:
         converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
         kept = {*numeric.columns, *mixed}
-        numeric = data[[name for name in data.columns if name in kept]].assign(**converted)
+        numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
     others = data.drop(columns=numeric.columns)
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),

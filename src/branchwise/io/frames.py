@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.dates import as_dates, check_order
+from ..data.dates import DateOrder, as_dates, check_order, order_of
 from ..data.errors import InputError
 from ..data.selection import Selection
 from ..data.table import (
@@ -50,7 +50,7 @@ class Framed(NamedTuple):
 
 
 def table_from_frame(
-    framed: Framed, source: str, selection: Selection, *, date_order: str | None = None
+    framed: Framed, source: str, selection: Selection, *, date_order: DateOrder = None
 ) -> Table:
     """Numbers are features, everything else is an annotation; or as the selection says."""
     frame = framed.frame
@@ -91,7 +91,7 @@ class Sorted(NamedTuple):
     converted: dict[str, Any]  # features that are not numbers in the file, as such
     annotations: Any
     selection: Selection  # with names in the place of patterns
-    date_order: str | None = None  # as given, or as the dates themselves tell
+    date_order: DateOrder = None  # as given, or as the dates themselves tell
 
 
 def sort_columns(
@@ -101,7 +101,7 @@ def sort_columns(
     selection: Selection,
     *,
     typed: bool,
-    date_order: str | None = None,
+    date_order: DateOrder = None,
 ) -> Sorted:
     """Which columns name the samples, are features or are annotations.
 
@@ -152,8 +152,8 @@ def sort_columns(
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():
         about[name] = values
-    told = date_order or (orders.pop() if len(orders) == 1 else None)
-    return Sorted(samples, found, converted, about, selection, told)
+    told = date_order if isinstance(date_order, str) else orders
+    return Sorted(samples, found, converted, about, selection, told or None)
 
 
 class Column(NamedTuple):
@@ -267,16 +267,22 @@ def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) 
     return {name: counts[name] for name in order}
 
 
-def dates_among(frame: Any, order: str | None) -> tuple[dict[str, Any], dict[str, str], set[str]]:
-    """Columns of text that are dates, as such, what is to be said of them, and their orders."""
+def dates_among(
+    frame: Any, order: DateOrder
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """Columns of text that are dates, as such, what is to be said of them, and their orders.
+
+    What does not fit the order of its own column is left to who knows that order.
+    """
     types = pandas_for_tables().api.types
-    found, notes, orders = dict[str, Any](), dict[str, str](), set[str]()
+    found, notes, orders = dict[str, Any](), dict[str, str](), dict[str, str]()
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-            dates = as_dates(frame[name], order)
+            dates = as_dates(frame[name], order_of(order, name))
             found |= {} if dates.values is None else {name: dates.values}
-            notes |= {name: dates.note} if dates.note else {}
-            orders |= set() if dates.order is None else {dates.order}
+            is_known = not isinstance(order, str | None) and name in order
+            notes |= {name: dates.note} if dates.note and not is_known else {}
+            orders |= {} if dates.order is None else {name: dates.order}
     return found, notes, orders
 
 

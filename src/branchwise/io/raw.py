@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from .._compat import import_extra
+from ..data.dates import DateOrder
 from ..data.errors import InputError, UnknownNameError
 from ..data.profile import (
     ANNOTATION,
@@ -181,7 +182,7 @@ def judge(
     framed: Framed,
     source: str,
     chosen: Selection,
-    date_order: str | None,
+    date_order: DateOrder,
     *,
     has_names: bool = True,
 ) -> tuple[list[Verdict], dict[str, str]]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._compat import assigned
 from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
@@ -31,6 +32,7 @@ from ..data.categories import (
     natural,
 )
 from ..data.checks import check_numbers
+from ..data.dates import FIRST, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
 from ..data.selection import expand, select
 from .columns import N_NAMED
@@ -205,7 +207,8 @@ class Encoding(NamedTuple):
     firsts : list of (str or None)
         The first date of each column of dates in the training data, the day 0.
     orders : list of (str or None)
-        Of each column of dates: "dmy" or "mdy" where that is what 03/04/2024 was in training.
+        Of each column of dates: "dmy" or "mdy" where that is what 03/04/2024 was in training. It
+        binds: a new date that does not fit is an error.
     ages : list of list of str
         New name, from and to.
 
@@ -269,8 +272,10 @@ class Encoding(NamedTuple):
             )
         return step
 
-    def with_order(self, order: Order) -> "Encoding":
+    def with_order(self, order: DateOrder) -> "Encoding":
         """The same where the dates were read before, with the day or the month first.
+
+        `order` is that of all columns, or in a dict by column.
 
         Examples
         --------
@@ -281,9 +286,13 @@ class Encoding(NamedTuple):
         >>> Encoding.fit(X, plan).with_order("mdy").orders
         ['mdy']
         """
-        are_dates = [kind in (DATE, END) for kind in self.kinds]
-        pairs = zip(self.orders, are_dates, strict=True)
-        return self._replace(orders=[order if own is None and is_ else own for own, is_ in pairs])
+        triples = zip(self.columns, self.kinds, self.orders, strict=True)
+        return self._replace(
+            orders=[
+                order_of(order, name) if own is None and kind in (DATE, END) else own
+                for name, kind, own in triples
+            ]
+        )
 
     @property
     def plan(self) -> Plan:
@@ -402,7 +411,7 @@ class Encoding(NamedTuple):
                 codes, others = codes_in(X[name], of)
                 if others:
                     emptied[name] = X[name].astype(object).where(codes >= 0, None)
-        return X.assign(**emptied)
+        return assigned(X, emptied)
 
     def _numbers(self, X: Any) -> Floats:
         """The columns of numbers, side by side; what else they hold is told."""
@@ -452,7 +461,7 @@ class Encoding(NamedTuple):
         for name, kind, order in zip(self.columns, self.kinds, self.orders, strict=True):
             if kind in (DATE, END):
                 found[name], is_wrong, is_open = instants(X[name], order)
-                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open)
+                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open, order)
         if wrong:
             raise ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}.")
         return found
@@ -613,7 +622,9 @@ def first_date(days: Floats, name: str) -> str:
     return as_iso(np.nanmin(days))
 
 
-def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> list[str]:
+def date_problems(
+    name: str, cells: Any, is_wrong: Bools, is_open: Bools, order: Order = None
+) -> list[str]:
     """What is wrong with a column of dates, in parts of a sentence.
 
     Examples
@@ -622,6 +633,9 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
     >>> from branchwise.preprocessing.encoding import date_problems
     >>> date_problems("seen", ["soon", "x"], np.array([True, True]), np.array([False, False]))
     ["column 'seen' holds 'soon' in data row 1, which is not a date (2 such cells)"]
+    >>> date_problems("seen", ["31/01/2020"], np.array([True]), np.array([False]), "mdy")
+    ["column 'seen' holds '31/01/2020' in data row 1, which is not a date with the month first, as
+    dates of the fit have it"]
     """
     is_bad, what = is_wrong, "which is not a date"
     if not is_wrong.any():
@@ -629,6 +643,8 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
     if not is_bad.any():
         return []
     row, n = int(is_bad.argmax()), int(is_bad.sum())
+    if order is not None and is_wrong.any() and instant(cells[row]) is not None:
+        what += f" with the {FIRST[order]} first, as dates of the fit have it"
     more = f" ({n:,} such cells)" if n > 1 else ""
     return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1}, {what}{more}"]
 

@@ -71,7 +71,7 @@ export function readSamples(text, model, { usual = "" } = {}) {
         "as in fit.",
     );
   }
-  checkDates(kept, model.features);
+  checkDates(kept, model.features, encode);
   checkLevels(kept, encode);
   checkValues(kept, model);
   for (const { covariates } of adjust === undefined ? [] : kept) {
@@ -211,7 +211,7 @@ function readNumber(cell, name, decimal, row) {
 }
 
 /** Dates are dates: as branchwise.preprocessing.encoding says it. */
-function checkDates(samples, features) {
+function checkDates(samples, features, encode) {
   const told = features.flatMap((name, j) => {
     const all = samples.filter(({ undated }) => undated.has(j));
     const wrong = all.filter(({ undated }) => !undated.get(j).isOpen);
@@ -223,8 +223,12 @@ function checkDates(samples, features) {
     }
     const more = bad.length > 1 ? ` (${bad.length} such cells)` : "";
     const { text } = bad[0].undated.get(j);
+    const order = encode.orders[j];
+    const first = order === "dmy" ? "day" : "month";
+    const isTurned = wrong.length > 0 && order !== null && instant(text) !== null;
+    const why = isTurned ? ` with the ${first} first, as dates of the fit have it` : "";
     return [
-      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${more}`,
+      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${why}${more}`,
     ];
   });
   if (told.length > 0) {
