@@ -330,3 +330,23 @@ def test_numbers_beyond_the_largest_are_told(table_of):
         table_of("a,b\n1,2\n1e999,3\n4,5\n")
     with pytest.raises(InputError, match=r"numbers beyond 1.8e308 in 2 columns .*--exclude a,b"):
         table_of("a,b,c\n1,2,3\n1e999,1e400,4\n4,5,6\n")
+
+
+LONG = [2**53 + 1, 2**53]
+
+
+def test_long_codes_that_are_annotated_keep_their_digits_beside_gaps(table_of):
+    text = f"a,code\n1,{LONG[0]}\n2,\n3, {LONG[1]}\n"
+    codes = table_of(text, annotate=["code"]).annotations["code"]
+    assert codes.dropna().tolist() == ["9007199254740993", "9007199254740992"]
+    assert table_of("a,code\n1,5\n2,\n", annotate=["code"]).annotations["code"].dtype.kind == "f"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_long_codes_of_arrow_keep_their_digits_beside_gaps(tmp_path, ending):
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "code": pd.array([*LONG, None], dtype="Int64")})
+    path = tmp_path / f"a{ending}"
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    found = read_table(path, annotate=["code"])
+    assert found.annotations["code"].dropna().tolist() == LONG
+    assert found.features == ["a"]

@@ -277,6 +277,57 @@ def test_whole_numbers_are_the_same_level_as_1_and_as_1_0():
         np.testing.assert_array_equal(model.transform(pd.DataFrame({"x": again})), X)
 
 
+def test_blanks_around_a_level_do_not_count():
+    model = Preparation(categorical=["x"], standardize=True)
+    X = model.fit_transform(pd.DataFrame({"x": ["LumA ", "LumA", "LumB"]}))
+    assert model.steps_["encode"].levels == [["LumA", "LumB"]]
+    again = pd.DataFrame({"x": ["LumA", " LumA", "LumB "]})
+    np.testing.assert_array_equal(model.transform(again), X)
+
+
+def test_levels_that_differ_in_capitals_only_are_told():
+    frame = pd.DataFrame({"x": ["Male", "female", "male", "Male"]})
+    with pytest.warns(UserWarning, match=r"differ in capitals only \('Male', 'male'\)"):
+        Preparation(categorical=["x"]).fit(frame)
+
+
+def test_na_as_text_is_a_gap():
+    model = Preparation(categorical=["x"], impute="median")
+    model.fit(pd.DataFrame({"x": ["a", "NA", "b", "n/a"]}))
+    assert model.steps_["encode"].levels == [["a", "b"]]
+    assert np.isnan(model.encode(pd.DataFrame({"x": ["NA", "null"]}))).all()
+    refused(pd.DataFrame({"x": ["a", "b"]}), "the level 'NA', but such cells are missing values",
+            ordinal={"x": ["NA", "a", "b"]})  # fmt: skip
+
+
+def test_unknown_is_a_gap_among_dates():
+    model = Preparation(dates=["seen"], impute="median")
+    X = model.fit_transform(pd.DataFrame({"seen": ["2024-01-01", "Unknown", "2024-01-03", "-"]}))
+    assert X.ravel().tolist() == [0, 1, 2, 1]
+
+
+LONG = [2**53 + 1, 2**53]
+
+
+def test_codes_of_many_digits_stay_different_or_are_refused():
+    model = Preparation(categorical=["x"], impute="median")
+    for column in (
+        pd.array([*LONG, *LONG, None], dtype="Int64"),
+        [*map(str, [*LONG, *LONG]), None],
+        pd.Series([*LONG, *LONG, None], dtype=object),
+        pd.array([*LONG, *LONG, None], dtype="int64[pyarrow]"),
+    ):
+        frame = pd.DataFrame({"x": column})
+        model.fit(frame)
+        assert model.steps_["encode"].levels == [["9007199254740992", "9007199254740993"]]
+    model.fit(pl.DataFrame({"x": [*LONG, *LONG, None]}))
+    assert model.steps_["encode"].levels == [["9007199254740992", "9007199254740993"]]
+    message = "'x' is to be a category, but holds 9007199254740992, a number of more digits than"
+    refused(pd.DataFrame({"x": [*LONG, *LONG, None]}), message, categorical=["x"], impute="median")
+    with pytest.raises(ValueError, match=message):
+        model.transform(pd.DataFrame({"x": [*LONG, None]}))
+
+
 def test_patterns_and_files_name_columns(tmp_path):
     frame = clinic().rename(columns={"sex": "sex_kind", "site": "site_kind"})
     (tmp_path / "names.txt").write_text("# of the ward\n*_kind\n\nsmoker\n")
@@ -455,6 +506,20 @@ def test_unseen_levels_are_told_in_one_sentence():
     )
     with pytest.raises(ValueError, match=message):
         model.transform(new)
+
+
+def test_all_that_is_wrong_with_columns_is_told_in_one_message():
+    frame = clinic()
+    model = Preparation(**ALL).fit(frame)
+    frame = frame.reset_index(drop=True).astype({"crp": object})
+    frame.loc[2, "seen"] = "soon"
+    frame.loc[3, ["sex", "grade", "crp"]] = ["x", "huge", "low"]
+    with pytest.raises(ValueError, match=r"'sex' has 'x'.*'grade' .*'soon'.*'crp' must hold"):
+        model.transform(frame)
+    frame["site"] = [f"P{k}" for k in range(60)]
+    frame["born"] = "early"
+    told = r"'site' .* Also: .*'huge'.* Also: .*'early'.*'soon'.* Also: 'crp' must hold numbers"
+    refused(frame, told, **ALL)
 
 
 def test_levels_that_are_not_among_the_given_are_told_at_the_fit():

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import assigned, import_pandas
+from .categories import is_no_number
 from .errors import InputError
 
 ORDERS = ("dmy", "mdy")
@@ -76,9 +77,13 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     """
     pandas = import_pandas()
     known = column.notna().to_numpy()
-    cells = column.to_numpy(object)[known]
     # Most columns of text are told by their first cell.
-    if not len(cells) or spelt(cells[0]) is None or not all(isinstance(c, str) for c in cells):
+    first = next((cell for cell in column.to_numpy(object)[known] if not is_no_number(cell)), None)
+    if spelt(first) is None:
+        return Dates(None)
+    known &= [not is_no_number(cell) for cell in column]
+    cells = column.to_numpy(object)[known]
+    if not all(isinstance(cell, str) for cell in cells):
         return Dates(None)
     codes, texts = pandas.factorize(cells)
     found = [spelt(text) for text in texts]

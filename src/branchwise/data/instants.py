@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Bools, Floats
-from .categories import as_text, column_values, distinct
+from .categories import as_text, column_values, distinct, is_no_number
 from .dates import ORDERS, moment, spelt
 
 MICROSECONDS = 86_400_000_000  # of a day
@@ -48,13 +48,18 @@ def instants(column: Any, order: Order = None) -> Instants:
         low, high = years.astype(np.int64)
         wrong = known & ~((found >= low) & (found < high))
         return Instants(np.where(wrong, np.nan, found), wrong, np.zeros(len(values), dtype=bool))
-    codes, cells = distinct(values)
+    codes, cells = distinct(np.where(is_undated(values), None, values.astype(object)))
     read = [instant(cell, order) for cell in cells]
     # One more, for cells without a value.
     each = np.array([*(np.inf if value is None else value for value in read), np.nan])
     found = each[codes]
     is_wrong, is_open = np.isinf(found), np.isnan(found) & (codes >= 0)
     return Instants(np.where(is_wrong, np.nan, found), is_wrong, is_open)
+
+
+def is_undated(values: Any) -> Bools:
+    """Which cells are text that says that there is no date."""
+    return np.array([is_no_number(value) for value in values], dtype=bool)
 
 
 def instant(cell: Any, order: Order = None) -> float | None:
@@ -125,7 +130,7 @@ def are_dates(column: Any) -> bool:
     values = column_values(column)
     if values.dtype.kind not in "OUT":
         return bool(values.dtype.kind == "M")
-    _, known = distinct(values)
+    _, known = distinct(values[~is_undated(values)])
     if not known or not all(isinstance(value, str | date) for value in known):
         return False
     # Most columns of text are told by their first cell.

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from .._compat import import_extra
+from ..data.categories import is_empty
 from ..data.dates import DateOrder
 from ..data.errors import InputError, UnknownNameError
 from ..data.profile import (
@@ -46,7 +47,6 @@ from .safety import check_path
 from .tables import EXCEL, FEATHER, PARQUET, TEXT, Format, find_format, read_frame, read_table
 from .text import (
     DECIMAL_COMMA,
-    MISSING,
     N_SNIFFED,
     Text,
     choose_decimal,
@@ -417,7 +417,7 @@ def cells_of(text: Text) -> Any:
 
     def as_column(cells: list[str]) -> Any:
         column = pandas_for_tables().Series(cells, dtype=object)
-        return column.mask(column.isin(MISSING), np.nan)
+        return column.mask([is_empty(cell) for cell in cells], np.nan)
 
     return frame_of_lists([name.strip() for name in header], body, as_column, "")
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from ..data.categories import INEXACT, MISSING
 from ..data.errors import InputError
 from ..data.selection import Selection
 from ..data.table import check_unique, pandas_for_tables
@@ -22,8 +23,6 @@ from .cells import CODE
 from .frames import ID_NAME, Framed, is_unnamed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-# Missing in every column; frames.MISSING_AMONG_NUMBERS are so among numbers only.
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"]
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
@@ -64,7 +63,7 @@ def read_frame(text: "Text", selection: Selection) -> Any:
             "names": list(range(len(names))),
             "index_col": False,
             "keep_default_na": False,
-            "na_values": MISSING,
+            "na_values": sorted(MISSING),
             "low_memory": False,
             # Left alone, pandas reads a line twice that begins with a blank after a lone return.
             "lineterminator": "\r" if head.has_returns else None,
@@ -72,6 +71,9 @@ def read_frame(text: "Text", selection: Selection) -> Any:
         # As text, so that names such as 007 stay what they are.
         as_text = dict.fromkeys(text_columns(names, selection.id), str)
         frame = pandas.read_csv(characters, dtype=as_text, float_precision="round_trip", **options)
+        annotated = [names.index(name) for name in selection.annotate]
+        for name, cells in read_long(text, frame, annotated, options).items():
+            frame[name] = cells
         if characters.has_code:
             for name, codes in read_codes(text, frame, options).items():
                 frame[name] = codes
@@ -89,6 +91,25 @@ def read_frame(text: "Text", selection: Selection) -> Any:
         check_rows(text, names, head.separator)
     frame = without_empty_end(frame)
     return without_empty_unnamed(frame, names, path)
+
+
+def read_long(
+    text: "Text", frame: Any, columns: Sequence[int], options: dict[str, Any]
+) -> dict[int, Any]:
+    """Those of these columns, as text, whose numbers have more digits than decimals keep.
+
+    A gap in a column of whole numbers makes decimals of them.
+    """
+    wanted = [
+        name
+        for name in columns
+        if frame[name].dtype.kind == "f" and (np.abs(frame[name].to_numpy()) >= INEXACT).any()
+    ]
+    if not wanted:
+        return {}
+    characters = Characters(text.from_start(), text.encoding)
+    cells = pandas_for_tables().read_csv(characters, usecols=wanted, dtype=str, **options)
+    return {name: cells[name].str.strip() for name in wanted}
 
 
 def read_codes(text: "Text", frame: Any, options: dict[str, Any]) -> dict[int, Any]:

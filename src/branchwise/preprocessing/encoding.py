@@ -10,9 +10,9 @@ category weighs as much as a number, whatever its levels. One of two levels is a
 but for a rotation: distances between samples are those between 0 and 1 after standardising.
 """
 
-import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -22,29 +22,24 @@ from .._compat import assigned
 from .._messages import listed
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
+    MISSING,
     are_numbers,
     as_level,
     as_text,
     column_values,
-    declared_categories,
     distinct,
     is_missing,
-    natural,
 )
 from ..data.checks import check_numbers
 from ..data.dates import FIRST, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
 from ..data.selection import expand, select
 from .columns import N_NAMED
+from .levels import UnknownLevels, check_exact, check_levels, codes_in, levels_in
 
 NUMBER, CATEGORY, ORDINAL, DATE, END = "number", "category", "ordinal", "date", "end of an age"
 KINDS = (NUMBER, CATEGORY, ORDINAL, DATE, END)
 DAYS_OF_A_YEAR = 365.25
-# A category of more levels is told, and one with a level for every other row is a name.
-MANY_LEVELS = 50
-LEAST_NAMES = 20
-# So many levels are named in a message.
-N_LEVELS = 10
 
 
 class Plan(NamedTuple):
@@ -167,6 +162,12 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
                 f"ordinal gives {name!r} the levels {', '.join(map(repr, texts)) or 'none'}, but "
                 "must give two or more different ones, in their order."
             )
+        gaps = [text for text in texts if text in MISSING]
+        if gaps:
+            raise ValueError(
+                f"ordinal gives {name!r} the level {gaps[0]!r}, but such cells are missing values; "
+                "leave it out of the levels, or call it by another word in the table, too."
+            )
     for name, ends in (ages or {}).items():
         if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
             raise ValueError(
@@ -243,19 +244,31 @@ class Encoding(NamedTuple):
         """Levels, shares and first dates of a table."""
         columns = [str(name) for name in X.columns]
         kinds = [plan.kind_of(name) for name in columns]
-        check_not_dates(X, plan.categorical)
+        problems = Problems()
         levels: list[list[str] | None] = []
         orders: list[Order] = []
         for name, kind in zip(columns, kinds, strict=True):
-            given = plan.ordinal.get(name)
-            levels.append(levels_in(X[name], name) if kind == CATEGORY else given)
+            levels.append(plan.ordinal.get(name))
             orders.append(order_in(X[name]) if kind in (DATE, END) else None)
+            if kind == CATEGORY and not are_dates(X[name]):
+                with problems.noted():
+                    levels[-1] = levels_in(X[name], name)
+        with problems.noted():
+            check_not_dates(X, plan.categorical)
         empty = np.empty(0)
         blank: list[str | None] = [None] * len(columns)
         ages = [[name, *pair] for name, pair in plan.ages.items()]
         step = cls(columns, kinds, levels, empty, blank, orders, ages)
-        codes, days = step._codes(X, "ordinal"), step._dates(X)
-        firsts = [first_date(days[name], name) if name in days else None for name in columns]
+        codes, days = step._codes(X, "ordinal", problems), step._dates(X, problems)
+        firsts: list[str | None] = list(blank)
+        for j, name in enumerate(columns):
+            if name in days:
+                with problems.noted():
+                    firsts[j] = first_date(days[name], name)
+        if problems.found:  # otherwise `apply` looks at them
+            with problems.noted():
+                step._numbers(X)
+        problems.tell()
         shares = [
             np.bincount(known, minlength=len(of)) / len(known)
             for name, kind, of in zip(columns, kinds, levels, strict=True)
@@ -368,8 +381,11 @@ class Encoding(NamedTuple):
 
     def apply(self, X: Any) -> Floats:
         """The columns of a table, which has those of the training data, as numbers."""
-        codes, days = self._codes(X, "fit"), self._dates(X)
-        numbers = self._numbers(X)
+        problems, numbers = Problems(), np.empty((len(X), 0))
+        codes, days = self._codes(X, "fit", problems), self._dates(X, problems)
+        with problems.noted():
+            numbers = self._numbers(X)
+        problems.tell()
         out = np.empty((len(X), len(self.names)))
         at = start = taken = 0
         for j, (name, kind, of) in enumerate(
@@ -444,27 +460,66 @@ class Encoding(NamedTuple):
             )
         return np.asarray(table, dtype=np.float64)
 
-    def _codes(self, X: Any, given_by: str) -> dict[str, Ints]:
+    def _codes(self, X: Any, given_by: str, problems: "Problems") -> dict[str, Ints]:
         """The number of each cell's level, −1 where it is missing; other levels are told."""
         found, unknown = dict[str, Ints](), list[UnknownLevels]()
         for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
             if kind in (CATEGORY, ORDINAL) and of is not None:
-                found[name], others = codes_in(X[name], of)
-                if others:
-                    unknown.append(UnknownLevels(name, others, of))
-        check_levels(unknown, len(X), given_by)
+                with problems.noted():
+                    check_exact(distinct(X[name])[1], name)
+                    found[name], others = codes_in(X[name], of)
+                    unknown += [UnknownLevels(name, others, of)] if others else []
+        with problems.noted():
+            check_levels(unknown, len(X), given_by)
         return found
 
-    def _dates(self, X: Any) -> dict[str, Floats]:
+    def _dates(self, X: Any, problems: "Problems") -> dict[str, Floats]:
         """Microseconds since 1970 of each column of dates; what is not a date is told."""
         found, wrong = dict[str, Floats](), list[str]()
         for name, kind, order in zip(self.columns, self.kinds, self.orders, strict=True):
             if kind in (DATE, END):
-                found[name], is_wrong, is_open = instants(X[name], order)
+                days, is_wrong, is_open = instants(X[name], order)
+                is_fine = not (is_wrong.any() or is_open.any())
+                found |= {name: days} if is_fine else {}
                 wrong += date_problems(name, column_values(X[name]), is_wrong, is_open, order)
         if wrong:
-            raise ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}.")
+            problems.found.append(ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}."))
         return found
+
+
+class Problems:
+    """What is wrong with the columns of a table, to be told together.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import Problems
+    >>> problems = Problems()
+    >>> for name in ("sex", "site"):
+    ...     with problems.noted():
+    ...         raise ValueError(f"column {name!r} is empty; leave it out.")
+    >>> problems.tell()
+    Traceback (most recent call last):
+    ...
+    ValueError: column 'sex' is empty; leave it out. Also: column 'site' is empty; leave it out.
+    """
+
+    def __init__(self) -> None:
+        self.found = list[Exception]()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after an error."""
+        try:
+            yield
+        except ValueError as error:
+            self.found.append(error)
+
+    def tell(self) -> None:
+        """Raise what was found, in one message."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise ValueError(" Also: ".join(map(str, self.found))) from self.found[0]
 
 
 def width_of(kind: str, levels: Sequence[str] | None) -> int:
@@ -494,122 +549,6 @@ def indicators(codes: Ints, shares: Floats) -> Floats:
     values = (is_level - shares) / np.sqrt(shares)
     values[codes < 0] = np.nan
     return np.asarray(values)
-
-
-def levels_in(column: Any, name: str) -> list[str]:
-    """The levels that occur: declared ones in their order, others as people would sort them.
-
-    Examples
-    --------
-    >>> from branchwise.preprocessing.encoding import levels_in
-    >>> levels_in(["day 10", None, "day 2"], "visit"), levels_in([2.0, 1, 2], "grade")
-    (['day 2', 'day 10'], ['1', '2'])
-    """
-    codes, values = distinct(column)
-    seen, n_known = {as_level(value) for value in values}, int((codes >= 0).sum())
-    if not seen:
-        raise ValueError(
-            f"column {name!r} is named in categorical, but none of its {len(codes)} cells has a "
-            "value; leave it out."
-        )
-    declared = declared_categories(column)
-    if declared is None:
-        found = sorted(sorted(seen), key=natural)
-    else:
-        order = dict.fromkeys(map(as_level, declared))
-        found = [text for text in order if text in seen]
-    if len(seen) > max(LEAST_NAMES, n_known / 2):
-        raise ValueError(
-            f"column {name!r} is named in categorical, but has {len(seen):,} levels in "
-            f"{n_known:,} rows ({listed(map(repr, found), 3)}), almost one for each, as names "
-            "or measurements have; leave it out, or join its levels to fewer."
-        )
-    if len(seen) > MANY_LEVELS:
-        warnings.warn(
-            f"category {name!r} has {len(seen)} levels, and becomes as many columns; join rare "
-            "levels if that is too many.",
-            stacklevel=2,
-        )
-    if len(seen) == 1:
-        warnings.warn(
-            f"category {name!r} has one level only, {found[0]!r}, and tells no samples apart; its "
-            "column is 0 for all of them.",
-            stacklevel=2,
-        )
-    return found
-
-
-def codes_in(column: Any, levels: Sequence[str]) -> tuple[Ints, dict[str, Ints]]:
-    """The number of each cell's level, −1 if it is missing; and the rows of all other levels.
-
-    Examples
-    --------
-    >>> from branchwise.preprocessing.encoding import codes_in
-    >>> codes_in(["m", None, "x", "f"], ["f", "m"])
-    (array([ 1, -1, -1,  0]), {'x': array([2])})
-    """
-    cells, values = distinct(column)
-    number = {as_level(level): k for k, level in enumerate(levels)}
-    texts = [as_level(value) for value in values]
-    # One more, for cells without a value.
-    level_of = np.array([*(number.get(text, -1) for text in texts), -1], dtype=np.intp)
-    others: dict[str, Ints] = {}
-    for k in [k for k, text in enumerate(texts) if text not in number]:
-        rows = np.flatnonzero(cells == k)
-        others[texts[k]] = np.concatenate([others.get(texts[k], rows[:0]), rows])
-    return level_of[cells], others
-
-
-class UnknownLevels(NamedTuple):
-    """Levels of a column that nobody told of, with their rows."""
-
-    name: str
-    others: dict[str, Ints]
-    levels: list[str]
-
-
-def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -> None:
-    """Say in one sentence which levels of which columns are not known, and what to do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.preprocessing.encoding import UnknownLevels, check_levels
-    >>> check_levels([UnknownLevels("sex", {"x": np.array([2])}, ["f", "m"])], 40, "fit")
-    Traceback (most recent call last):
-    ...
-    ValueError: 1 of 40 rows has a level that the fit did not know: 'sex' has 'x' in 1 row, first
-    in data row 3 (known: 'f', 'm'); mend ...
-    """
-    if not unknown:
-        return
-    rows = set[int]()
-    told = []
-    for name, others, levels in unknown:
-        mine = np.unique(np.concatenate(list(others.values())))
-        rows.update(mine.tolist())
-        told.append(
-            f"{name!r} has {listed(map(repr, others), N_NAMED)} in {counted(len(mine), 'row')}, "
-            f"first in data row {mine[0] + 1} ({'known' if given_by == 'fit' else 'given'}: "
-            f"{listed(map(repr, levels), N_LEVELS)})"
-        )
-    who = "the fit did not know" if given_by == "fit" else "ordinal does not name"
-    more = (
-        "or fit again with samples of these levels"
-        if given_by == "fit"
-        else "or name these levels in ordinal, too, in their place"
-    )
-    has = "has a level" if len(rows) == 1 else "have levels"
-    raise ValueError(
-        f"{len(rows)} of {counted(n_rows, 'row')} {has} that {who}: "
-        f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
-        f"the rows out, {more}."
-    )
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def first_date(days: Floats, name: str) -> str:

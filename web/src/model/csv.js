@@ -10,9 +10,9 @@
 
 /** Missing in every column. */
 const MISSING = new Set(["", ..."NA N/A n/a #N/A NaN nan NULL null <NA>".split(" ")]);
-/** Missing among numbers: in a column of words these may be words ("None" is a therapy). */
+/** Missing among numbers and dates: in a column of words these may be words ("None" is a therapy). */
 const MISSING_AMONG_NUMBERS = new Set([
-  ..."- -- . .. ? * none missing unknown nd n.d. n.a. na nan".split(" "),
+  ..."- -- . .. ? * none missing unknown nd n.d. n.a. na nan n/a null <na>".split(" "),
   ..."#n/a #value! #div/0! #num! #ref!".split(" "),
 ]);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
@@ -261,6 +261,16 @@ export function isMissing(text) {
 }
 
 /**
+ * The same among numbers and dates.
+ *
+ * @param {string} text
+ */
+export function isNoNumber(text) {
+  const word = text.trim();
+  return MISSING.has(word) || MISSING_AMONG_NUMBERS.has(word.toLowerCase());
+}
+
+/**
  * The number that a cell spells; NaN where it says that there is none.
  *
  * @param {string} text
@@ -269,7 +279,7 @@ export function isMissing(text) {
  */
 export function parseNumber(text, decimal = ".") {
   const word = text.trim();
-  if (MISSING.has(word) || MISSING_AMONG_NUMBERS.has(word.toLowerCase())) {
+  if (isNoNumber(word)) {
     return NaN;
   }
   const plain = decimal === "," && !word.includes(".") ? word.replace(",", ".") : word;

@@ -12,7 +12,7 @@
  * @property {string[]} without  These, and of several samples those that none has a value of.
  */
 
-import { isMissing, parseNumber, parseTable } from "./csv.js";
+import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
 import { instant } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
@@ -71,8 +71,8 @@ export function readSamples(text, model, { usual = "" } = {}) {
         "as in fit.",
     );
   }
-  checkDates(kept, model.features, encode);
-  checkLevels(kept, encode);
+  const problems = [...strangeLevels(kept, encode), ...strangeDates(kept, model.features, encode)];
+  if (problems.length > 0) throw new Error(problems.join(" Also: "));
   checkValues(kept, model);
   for (const { covariates } of adjust === undefined ? [] : kept) {
     encodeCovariates(adjust, covariates);
@@ -178,7 +178,7 @@ function readFeatures(cells, columns, features, encode, decimal, row) {
       return readNumber(cell, name, decimal, row);
     }
     const levels = encode.levels[j];
-    if (isMissing(cell) && !levels?.includes(cell)) {
+    if (levels ? isMissing(cell) : isNoNumber(cell)) {
       return NaN;
     }
     if (levels) {
@@ -210,8 +210,8 @@ function readNumber(cell, name, decimal, row) {
   return value;
 }
 
-/** Dates are dates: as branchwise.preprocessing.encoding says it. */
-function checkDates(samples, features, encode) {
+/** What is not a date, in a sentence, if there is any: as branchwise.preprocessing.encoding says it. */
+function strangeDates(samples, features, encode) {
   const told = features.flatMap((name, j) => {
     const all = samples.filter(({ undated }) => undated.has(j));
     const wrong = all.filter(({ undated }) => !undated.get(j).isOpen);
@@ -231,19 +231,20 @@ function checkDates(samples, features, encode) {
       `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${why}${more}`,
     ];
   });
-  if (told.length > 0) {
-    throw new Error(
-      `${told.join("; ")}; write dates as 2024-03-31 (year, month, day), empty the cells if they ` +
-        "are not known, or leave the column out.",
-    );
+  if (told.length === 0) {
+    return [];
   }
+  return [
+    `${told.join("; ")}; write dates as 2024-03-31 (year, month, day), empty the cells if they are ` +
+      "not known, or leave the column out.",
+  ];
 }
 
-/** Levels are those of the fit: as branchwise.preprocessing.encoding.check_levels says it. */
-function checkLevels(samples, encode) {
+/** Levels that the fit did not know, in a sentence: as branchwise.preprocessing.levels says it. */
+function strangeLevels(samples, encode) {
   const wrong = samples.filter(({ strange }) => strange.size > 0);
   if (wrong.length === 0) {
-    return;
+    return [];
   }
   const told = encode.columns.flatMap((name, j) => {
     const mine = wrong.filter(({ strange }) => strange.has(j));
@@ -256,12 +257,12 @@ function checkLevels(samples, encode) {
         `row ${mine[0].row} (known: ${listed(encode.levels[j].map(quoted), 10)})`,
     ];
   });
-  throw new Error(
+  return [
     `${wrong.length} of ${rowsOf(samples.length)} ` +
       `${wrong.length === 1 ? "has a level" : "have levels"} that the fit did not know: ` +
       `${listed(told)}; mend these cells, empty them if the value is not known, leave the rows ` +
       "out, or fit again with samples of these levels.",
-  );
+  ];
 }
 
 /** A number of rows. */
