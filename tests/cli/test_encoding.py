@@ -233,3 +233,27 @@ def test_columns_of_one_table_may_have_their_dates_in_different_orders(
     step = model.preparation.steps_["encode"]
     orders = dict(zip(step.columns, step.orders, strict=True))
     assert (orders["born"], orders["seen"]) == ("mdy", "dmy")
+
+
+def test_names_like_patterns_mean_themselves_in_a_model(simulated, tmp_path, branchwise):
+    rng = np.random.default_rng(0)
+    frame = simulated[["patient", "lab1", "lab2"]].assign(
+        **{
+            "se[x]": rng.choice(["f", "m"], len(simulated)),
+            "site*": rng.choice(["a", "b"], len(simulated)),
+            "seen?": "2024-01-01",
+        }
+    )
+    frame.loc[::2, "seen?"] = "2024-02-01"
+    frame.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--categorical", "se[x],site*", "--date", "seen?", "--standardize"]
+    given += ["--no-support", "--no-report", "--figure", "none"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    new = frame.iloc[:9].rename(columns={"se[x]": "sex"}).assign(site1=1.5, seen2="words")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = branchwise("transform", out, tmp_path / "new.csv")
+    assert code == 0
+    assert "se[x]" in err
+    assert len(text.splitlines()) == 10
+    assert "sex" in text.splitlines()[0]

@@ -241,6 +241,14 @@ def test_ages_are_years_between_two_dates():
     assert both.get_feature_names_out().tolist() == ["seen", "age"]
 
 
+def test_an_age_may_be_named_by_a_pattern_of_one_column():
+    frame = clinic()
+    found = Preparation(ages={"age": ("bo*", "seen")}).fit(frame[["born", "seen"]])
+    assert found.steps_["encode"].ages == [["age", "born", "seen"]]
+    refused(frame[["born", "seen"]], r"pattern '\*n', which fits 2 columns \('born', 'seen'\), but",
+            ages={"age": ("*n", "seen")})  # fmt: skip
+
+
 # Names, levels and tables
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import estimators
 from ..data.errors import UnknownNameError
-from ..data.selection import expand, literal, look_up, select, select_in_turn
+from ..data.selection import expand, literal, look_up, protected, select, select_in_turn
 from ..data.table import Table
 from ..pipeline import N_RESAMPLES
 from ..preprocessing import Preparation
@@ -255,7 +255,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def again(names: Sequence[str]) -> list[str]:
-    """Names that were expanded, for what expands them.
+    """Names and patterns that were expanded, for what expands them.
 
     Examples
     --------
@@ -263,7 +263,7 @@ def again(names: Sequence[str]) -> list[str]:
     >>> again(["age", "@home", "age"])
     ['age', '@@home']
     """
-    return [literal(name) for name in dict.fromkeys(names)]
+    return [protected(name) for name in dict.fromkeys(names)]
 
 
 def resolved(request: Request, table: Table) -> Request:
@@ -274,7 +274,7 @@ def resolved(request: Request, table: Table) -> Request:
         names = select(adjust, known, "--adjust", table.source)
         request.preparation.set_params(adjust=names)
     chosen: dict[str, Any] = {
-        name: again(value) if isinstance(value, list) else value
+        name: [literal(column) for column in value] if isinstance(value, list) else value
         for name, value in table.chosen.items()
     }
     if "id" in chosen:

@@ -19,7 +19,7 @@ from .._typing import Floats, Matrix
 from ..data.categories import column_names
 from ..data.checks import check_finite, check_not_huge, check_numbers, remedies
 from ..data.dask import check_not_dask, is_dask
-from ..data.selection import expand, select
+from ..data.selection import exact, expand, select
 from ..estimators.base import all_or_nothing
 from ..estimators.chunks import dask_as_it_is
 from .columns import canonical, check_none_missing, check_some_known, columns_by_name
@@ -120,8 +120,9 @@ def adjusted_names(patterns: Any, known: Sequence[str], source: str) -> list[str
     >>> adjusted_names(["sex", "age"], ["age", "sex"], "X"), adjusted_names(["s*"], ["sex"], "X")
     (['sex', 'age'], ['sex'])
     """
-    names = list(dict.fromkeys(expand(list(patterns))))
-    return names if set(names) <= set(known) else select(names, known, "adjust", source)
+    given = expand(list(patterns))
+    names = list(dict.fromkeys(name if name in known else exact(name) for name in given))
+    return names if set(names) <= set(known) else select(given, known, "adjust", source)
 
 
 def known_values(

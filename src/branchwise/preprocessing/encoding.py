@@ -33,7 +33,7 @@ from ..data.categories import (
 from ..data.checks import check_numbers
 from ..data.dates import FIRST, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
-from ..data.selection import expand, select
+from ..data.selection import expand, look_up, select
 from .columns import N_NAMED
 from .levels import UnknownLevels, check_exact, check_levels, codes_in, levels_in
 
@@ -99,14 +99,40 @@ def make_plan(
             ordered[name] = [as_level(level) for level in levels]
     ends = [name for pair in (ages or {}).values() for name in pair]
     select(ends, known, "ages", source)
+    check_single(ends, known)
     plan = Plan(
         select(expand(list(categorical or ())), known, "categorical", source),
         ordered,
         select(expand(list(dates or ())), known, "dates", source),
-        {name: [str(start), str(end)] for name, (start, end) in (ages or {}).items()},
+        {
+            name: [look_up([end], known, "ages")[0][0] for end in pair]
+            for name, pair in (ages or {}).items()
+        },
     )
     check_plan(plan, known)
     return plan
+
+
+def check_single(ends: Sequence[str], known: Sequence[str]) -> None:
+    """An age is between two columns, not between many.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import check_single
+    >>> check_single(["born", "visit*"], ["born", "visit1", "visit2"])
+    Traceback (most recent call last):
+    ...
+    ValueError: ages has the pattern 'visit*', which fits 2 columns ('visit1', 'visit2'), but an age
+    is between two dates; name one of them.
+    """
+    for end in ends:
+        fits, _ = look_up([end], known, "ages")
+        if len(fits) > 1:
+            raise ValueError(
+                f"ages has the pattern {end!r}, which fits {len(fits)} columns "
+                f"({listed(map(repr, fits), N_NAMED)}), but an age is between two dates; name one "
+                "of them."
+            )
 
 
 def check_plan(plan: Plan, known: Sequence[str]) -> None:
