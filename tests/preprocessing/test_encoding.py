@@ -241,6 +241,27 @@ def test_ages_are_years_between_two_dates():
     assert both.get_feature_names_out().tolist() == ["seen", "age"]
 
 
+def test_negative_ages_are_told_with_the_first_row():
+    frame = pd.DataFrame(
+        {"born": ["2000-01-01", "2030-01-01", "2040-01-01"], "seen": ["2024-01-01"] * 3},
+        index=["P1", "P2", "P3"],
+    )
+    message = "age 'age' is negative in 2 of 3 rows, first in 'P2', where 'seen' is before 'born'"
+    with pytest.warns(UserWarning, match=message):
+        Preparation(ages={"age": ("born", "seen")}).fit(frame)
+
+
+def test_decimals_are_probably_no_category():
+    frame = pd.DataFrame(
+        {"x": np.tile(np.arange(11) + 0.5, 4), "y": np.tile(np.arange(10), 5)[:44]}
+    )
+    with pytest.warns(UserWarning, match="'x' is named in categorical, but holds 11 different num"):
+        Preparation(categorical=["x"]).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Preparation(categorical=["x", "y"]).fit(frame[frame["x"] < 9])
+
+
 def test_an_age_may_be_named_by_a_pattern_of_one_column():
     frame = clinic()
     found = Preparation(ages={"age": ("bo*", "seen")}).fit(frame[["born", "seen"]])
@@ -549,7 +570,9 @@ def test_names_and_measurements_are_not_categories():
 
 def test_many_levels_are_told_and_a_single_one():
     frame = pd.DataFrame({"x": [f"{k % 51}" for k in range(300)], "y": np.arange(300.0)})
-    with pytest.warns(UserWarning, match="category 'x' has 51 levels, and becomes as many columns"):
+    with pytest.warns(
+        UserWarning, match="category 'x' has 51 levels, and counts as much as 50 num"
+    ):
         Preparation(categorical=["x"]).fit(frame)
     with pytest.warns(UserWarning, match="'x' has one level only, 'a', and tells no samples apart"):
         X = Preparation(categorical=["x"], impute="median").fit_transform(

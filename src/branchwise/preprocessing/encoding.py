@@ -5,11 +5,13 @@ p_k the share of level k among the known values of the training data,
 
     x_k = (1[level is k] − p_k) / √p_k.
 
-Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: a
-category weighs as much as a number, whatever its levels. One of two levels is a standardised number
-but for a rotation: distances between samples are those between 0 and 1 after standardising.
+Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: no
+axis has more of a category than of a number, but in squared distances it counts as much as K − 1
+numbers. One of two levels is a standardised number but for a rotation: distances between samples
+are those between 0 and 1 after standardising.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,7 +37,7 @@ from ..data.dates import FIRST, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
 from ..data.selection import expand, look_up, select
 from .columns import N_NAMED
-from .levels import UnknownLevels, check_exact, check_levels, codes_in, levels_in
+from .levels import UnknownLevels, check_exact, check_levels, codes_in, counted, levels_in
 
 NUMBER, CATEGORY, ORDINAL, DATE, END = "number", "category", "ordinal", "date", "end of an age"
 KINDS = (NUMBER, CATEGORY, ORDINAL, DATE, END)
@@ -433,6 +435,35 @@ class Encoding(NamedTuple):
         for k, (_, start_, end_) in enumerate(self.ages):
             out[:, at + k] = (days[end_] - days[start_]) / MICROSECONDS / DAYS_OF_A_YEAR
         return out
+
+    def warn_of_ages(self, encoded: Floats, names: Any = None) -> None:
+        """Years that are negative, as between dates that were swapped.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> import pandas as pd
+        >>> from branchwise.preprocessing.encoding import Encoding, make_plan
+        >>> X = pd.DataFrame({"born": ["1980-01-01"], "seen": ["1970-01-01"]})
+        >>> plan = make_plan(list(X), "X", categorical=None, ordinal=None, dates=None,
+        ...                  ages={"age": ("born", "seen")})
+        >>> step = Encoding.fit(X, plan)
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     warnings.simplefilter("always")
+        ...     step.warn_of_ages(step.apply(X), ["P1"])
+        >>> print(said[0].message)
+        age 'age' is negative in 1 of 1 row, first in 'P1', where 'seen' is before 'born'; ...
+        """
+        for k, (age, start, end) in enumerate(self.ages):
+            rows = np.flatnonzero(encoded[:, len(self.names) - len(self.ages) + k] < 0)
+            if len(rows):
+                first = f"data row {rows[0] + 1}" if names is None else repr(str(names[rows[0]]))
+                warnings.warn(
+                    f"age {age!r} is negative in {len(rows):,} of {counted(len(encoded), 'row')}, "
+                    f"first in {first}, where {end!r} is before {start!r}; mend these dates, or "
+                    "name the two in the other order.",
+                    stacklevel=3,
+                )
 
     def with_known_levels(self, X: Any) -> Any:
         """The table with empty cells where a level is one that the fit did not know.
