@@ -82,6 +82,14 @@ def test_the_values_tell_whether_the_day_is_first_and_else_the_option(days, sign
         assert found.note.startswith("day first: ")
 
 
+def test_a_few_cells_that_are_no_dates_are_told():
+    found = as_dates(pd.Series([None, "soon", *["2020-01-31"] * 9, "unknown"]))
+    assert found.values is None
+    assert found.note == (
+        "dates in 9 of 10 cells with a value, but 'soon' in data row 2, which is not one"
+    )
+
+
 def test_an_order_that_is_told_binds():
     found = as_dates(pd.Series(["03/04/2020", "13/04/2020"]), "mdy")
     assert found.values is None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ TIME = r"(?:(?:T|\s+)(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d
 YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){TIME}")
 YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){TIME}")
 NAMED = re.compile(rf"(\d{{1,2}})([- ]?)([A-Za-z]{{3,9}})\.?\2(\d{{4}}){TIME}")
+# A column is told by its first cells, and if so many cells are dates, those that are not are told.
+N_FIRST, NEARLY_ALL = 3, 0.9
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -77,9 +80,9 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     """
     pandas = import_pandas()
     known = column.notna().to_numpy()
-    # Most columns of text are told by their first cell.
-    first = next((cell for cell in column.to_numpy(object)[known] if not is_no_number(cell)), None)
-    if spelt(first) is None:
+    # Most columns of text are told by their first cells.
+    begin = (cell for cell in column.to_numpy(object)[known] if not is_no_number(cell))
+    if all(spelt(cell) is None for cell in islice(begin, N_FIRST)):
         return Dates(None)
     known &= [not is_no_number(cell) for cell in column]
     cells = column.to_numpy(object)[known]
@@ -87,8 +90,10 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
         return Dates(None)
     codes, texts = pandas.factorize(cells)
     found = [spelt(text) for text in texts]
-    if any(each is None for each in found):
-        return Dates(None)
+    is_other = np.array([each is None for each in found])[codes]
+    if is_other.any():
+        is_near = np.mean(~is_other) >= NEARLY_ALL
+        return Dates(None, nearly(cells, is_other, np.flatnonzero(known)) if is_near else "")
     parts = [each for each in found if each is not None]
     fits = {way: [moment(each, way) for each in parts] for way in ORDERS}
     good = [way for way in ORDERS if None not in fits[way]]
@@ -117,6 +122,23 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     values[known] = moments[codes]
     series = pandas.Series(in_usual_unit(values), index=column.index, name=column.name)
     return Dates(series, note, way if fits["dmy"] != fits["mdy"] else None)
+
+
+def nearly(cells: Any, is_other: Any, rows: Any) -> str:
+    """What to say of a column of dates with a few other cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.dates import nearly
+    >>> nearly(["2020-01-31", "soon"], np.array([False, True]), [0, 4])
+    "dates in 1 of 2 cells with a value, but 'soon' in data row 5, which is not one"
+    """
+    k, n = int(is_other.argmax()), len(is_other)
+    return (
+        f"dates in {n - int(is_other.sum()):,} of {n:,} cells with a value, but "
+        f"{cells[k].strip()!r} in data row {rows[k] + 1}, which is not one"
+    )
 
 
 def in_usual_unit(moments: Any) -> Any:

@@ -145,9 +145,7 @@ def sort_columns(
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
     dates, notes, orders = dates_among(words, date_order)
-    if selection.features is not None:
-        notes = {name: note for name, note in notes.items() if name in selection.annotate}
-    warn_of_dates(notes, source)
+    warn_of_dates(worth_telling(notes, selection), source)
     converted = {name: converted[name] for name in found if name in converted}
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():
@@ -284,6 +282,24 @@ def dates_among(
             notes |= {name: dates.note} if dates.note and not is_known else {}
             orders |= {} if dates.order is None else {name: dates.order}
     return found, notes, orders
+
+
+def worth_telling(notes: dict[str, str], selection: Selection) -> dict[str, str]:
+    """Notes on dates, without what is wrong with those to be encoded, which is told there.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import Selection
+    >>> from branchwise.io.frames import worth_telling
+    >>> worth_telling({"seen": "dates in 9 of 10 cells", "born": ""}, Selection(annotate=["seen"]))
+    {'born': ''}
+    """
+    asked = set(selection.annotate)
+    return {
+        name: note
+        for name, note in notes.items()
+        if (note.startswith("day first") if name in asked else selection.features is None)
+    }
 
 
 def is_unnamed(name: str) -> bool:

@@ -41,6 +41,7 @@ from .frames import (
     look_at_columns,
     name_column,
     table_from_frame,
+    worth_telling,
 )
 from .problems import command_line, remedy_of, warn_of_dates, what_of
 from .safety import check_path
@@ -126,7 +127,8 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
         framed, error = read_anyhow(path, kind, chosen, given)
         has_names = error is None or isinstance(error, UnknownNameError)
         verdicts, notes = judge(framed, str(path), chosen, order, has_names=has_names)
-        warn_of_dates(notes, str(path))
+        asked = present(chosen, [str(name) for name in framed.frame.columns])
+        warn_of_dates(worth_telling(notes, asked), str(path))
     # Not those of pandas, on rows that are longer than the header by empty cells.
     notes_of = [str(each.message) for each in said if each.category is UserWarning]
     table = None

@@ -31,9 +31,11 @@ from ..data.categories import (
     column_values,
     distinct,
     is_missing,
+    is_no_number,
+    is_unknown,
 )
 from ..data.checks import check_numbers
-from ..data.dates import FIRST, DateOrder, order_of
+from ..data.dates import FIRST, NEARLY_ALL, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
 from ..data.selection import expand, look_up, select
 from .columns import N_NAMED
@@ -641,7 +643,12 @@ def date_problems(
     row, n = int(is_bad.argmax()), int(is_bad.sum())
     if order is not None and is_wrong.any() and instant(cells[row]) is not None:
         what += f" with the {FIRST[order]} first, as dates of the fit have it"
-    more = f" ({n:,} such cells)" if n > 1 else ""
+    known = np.array([not is_unknown(c) and not is_no_number(c) for c in cells], dtype=bool)
+    n_known = int(known.sum())
+    told = [f"{n:,} such cells"] if n > 1 else []
+    if is_bad is is_wrong and NEARLY_ALL * n_known <= n_known - n:
+        told.append(f"{n_known - n:,} of {n_known:,} values are dates")
+    more = f" ({', '.join(told)})" if told else ""
     return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1}, {what}{more}"]
 
 
