@@ -419,7 +419,7 @@ def cells_of(text: Text) -> Any:
 
     def as_column(cells: list[str]) -> Any:
         column = pandas_for_tables().Series(cells, dtype=object)
-        return column.mask([is_empty(cell) for cell in cells], np.nan)
+        return column.mask(np.array([is_empty(cell) for cell in cells], dtype=bool), np.nan)
 
     return frame_of_lists([name.strip() for name in header], body, as_column, "")
 

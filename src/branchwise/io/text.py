@@ -21,11 +21,15 @@ from ..data.selection import Selection
 from ..data.table import check_unique, pandas_for_tables
 from .cells import CODE
 from .frames import ID_NAME, Framed, is_unnamed
+from .grouped import read_groups, warn_of_groups
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
+# With points between thousands: maybe, and without doubt.
+MAYBE_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*")
+GROUPED_COMMA = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
 N_SNIFFED = 200
 
 # Bytes that are read at a time.
@@ -90,6 +94,11 @@ def read_frame(text: "Text", selection: Selection) -> Any:
     if len(frame) and frame[len(names) - 1].isna().any():
         check_rows(text, names, head.separator)
     frame = without_empty_end(frame)
+    spared = {*annotated, *text_columns(names, selection.id)}
+    groups = read_groups(frame, head.decimal, head.separator, spared)
+    for name, plain in groups.items():
+        frame[name] = plain.values
+    warn_of_groups({names[name]: plain for name, plain in groups.items()}, path, head.decimal)
     return without_empty_unnamed(frame, names, path)
 
 
@@ -449,15 +458,16 @@ def choose_separator(text: Text) -> str:
 def choose_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     """A comma, if it is no separator and numbers are written with it and never with a point.
 
-    Commas that may all stand between thousands decide nothing.
+    Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
     """
     if separator == ",":
         return "."
     cells = [cell for row in rows for cell in row]
+    if any(DECIMAL_POINT.fullmatch(cell) and not MAYBE_GROUPED.fullmatch(cell) for cell in cells):
+        return "."
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
-    points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
-    clear = not all(THOUSANDS.fullmatch(cell) for cell in commas)
-    return "," if commas and clear and not points else "."
+    is_clear = not all(THOUSANDS.fullmatch(cell) for cell in commas)
+    return "," if is_clear or any(map(GROUPED_COMMA.fullmatch, cells)) else "."
 
 
 def check_header(names: Sequence[str], path: Path) -> None:

@@ -53,10 +53,10 @@ export function readSamples(text, model, { usual = "" } = {}) {
   const samples = table.rows.map((cells, i) => ({
     id: id >= 0 && !isMissing(cells[id]) ? cells[id].trim() : `new ${i + 1}`,
     row: i + 1,
-    ...readFeatures(cells, columns, model.features, encode, table.decimal, i + 1),
+    ...readFeatures(cells, columns, model.features, encode, table, i + 1),
     covariates: model.covariates.map((name, k) => {
       const cell = cells[columns[model.features.length + k]];
-      return readCovariate(cell, name, adjust.levels[k], table.decimal, i + 1);
+      return readCovariate(cell, name, adjust.levels[k], table, i + 1);
     }),
   }));
   checkCovariates(samples, model);
@@ -169,13 +169,13 @@ function idColumn({ names, rows }, columns) {
  * The features of one row: numbers, the number of a level, or microseconds since 1970; NaN where they
  * are missing. And the cells that are levels or dates for nobody, by column.
  */
-function readFeatures(cells, columns, features, encode, decimal, row) {
+function readFeatures(cells, columns, features, encode, style, row) {
   const [strange, undated] = [new Map(), new Map()];
   const values = Float64Array.from(features, (name, j) => {
     if (columns[j] < 0) return NaN;
     const [cell, kind] = [cells[columns[j]], encode?.kinds[j] ?? "number"];
     if (kind === "number") {
-      return readNumber(cell, name, decimal, row);
+      return readNumber(cell, name, style, row);
     }
     const levels = encode.levels[j];
     if (levels ? isMissing(cell) : isNoNumber(cell)) {
@@ -198,8 +198,8 @@ function readFeatures(cells, columns, features, encode, decimal, row) {
 }
 
 /** The number in a cell of a feature. */
-function readNumber(cell, name, decimal, row) {
-  const value = numberIn(cell, decimal);
+function readNumber(cell, name, style, row) {
+  const value = numberIn(cell, style);
   if (value === null) {
     throw new Error(
       `column ${quoted(name)} holds ${quoted(cell.trim())} in data row ${row}, which is no ` +
@@ -271,11 +271,11 @@ function rowsOf(n) {
 }
 
 /** One covariate of a row: a number, or the text of a level; NaN where it is missing. */
-function readCovariate(cell, name, levels, decimal, row) {
+function readCovariate(cell, name, levels, style, row) {
   if (levels !== null) {
     return isMissing(cell) && !levels.includes(cell) ? NaN : cell;
   }
-  const value = numberIn(cell, decimal);
+  const value = numberIn(cell, style);
   if (value === null || Math.abs(value) === Infinity) {
     throw new Error(
       `covariate ${quoted(name)} must hold numbers, as it did in fit, but holds ` +
@@ -285,10 +285,10 @@ function readCovariate(cell, name, levels, decimal, row) {
   return value;
 }
 
-/** The number in a cell; null if it holds something else. */
-function numberIn(cell, decimal) {
+/** The number in a cell of a table of this style; null if it holds something else. */
+function numberIn(cell, style) {
   try {
-    return parseNumber(cell, decimal);
+    return parseNumber(cell, style.decimal, style.grouping);
   } catch {
     return null;
   }
