@@ -93,7 +93,7 @@ def test_a_few_cells_that_are_no_dates_are_told():
 def test_an_order_that_is_told_binds():
     found = as_dates(pd.Series(["03/04/2020", "13/04/2020"]), "mdy")
     assert found.values is None
-    assert found.note == "'13/04/2020', which is not a date with the month first"
+    assert found.note == "'13/04/2020' in data row 2, which is not a date with the month first"
     assert as_dates(pd.Series(["03/04/2020", "soon"]), "mdy") == (None, "", None)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise import Preparation
 from branchwise.data.errors import UnknownNameError, UnreadableColumns
 from branchwise.io import InputError, read_table
 
@@ -309,8 +310,14 @@ def test_each_column_has_its_own_order(table_of):
     new = table_of("a,seen,born\n1,02/01/2020,02/01/1950\n", date_order=found.chosen["date_order"])
     assert new.annotations["seen"].tolist() == [pd.Timestamp(2020, 1, 2)]
     assert new.annotations["born"].tolist() == [pd.Timestamp(1950, 2, 1)]
-    with pytest.warns(UserWarning, match="holds '31/01/2020', which is not .* month first; it st"):
+    with pytest.warns(UserWarning, match="'31/01/2020' in data row 2, which is .* month first; it"):
         assert table_of(text, date_order="mdy").annotations["seen"].iloc[1] == "31/01/2020"
+
+
+def test_an_order_that_was_asked_for_binds_columns_to_be_encoded(table_of):
+    message = r"'seen' of .* '31/01/2020' in data row 1, which is not .* month first, as date_order"
+    with pytest.raises(InputError, match=message):
+        table_of("a,seen\n1,31/01/2020\n2,\n", annotate=["seen"], date_order="mdy")
 
 
 def test_dates_in_both_orders_stay_text_and_are_told(table_of):
@@ -350,3 +357,11 @@ def test_long_codes_of_arrow_keep_their_digits_beside_gaps(tmp_path, ending):
     found = read_table(path, annotate=["code"])
     assert found.annotations["code"].dropna().tolist() == LONG
     assert found.features == ["a"]
+
+
+def test_long_codes_of_excel_are_refused_as_categories(tmp_path):
+    path = tmp_path / "a.xlsx"
+    pd.DataFrame({"a": [1.0, 2, 3, 4], "code": [*LONG, *LONG]}).to_excel(path, index=False)
+    codes = read_table(path, annotate=["code"]).annotations
+    with pytest.raises(ValueError, match="'code' is to be a category, but holds 90071992547409"):
+        Preparation(categorical=["code"]).fit(codes)

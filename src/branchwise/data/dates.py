@@ -100,7 +100,11 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     if order is not None and order not in good:
         k = fits[order].index(None)
         is_date = any(fits[way][k] is not None for way in ORDERS)
-        note = f"{texts[k].strip()!r}, which is not a date with the {FIRST[order]} first"
+        row = np.flatnonzero(known)[codes.tolist().index(k)] + 1
+        note = (
+            f"{texts[k].strip()!r} in data row {row}, which is not a date with the {FIRST[order]} "
+            "first"
+        )
         return Dates(None, note if is_date else "")
     if not good:
         both = all(any(fits[way][k] is not None for way in ORDERS) for k in range(len(parts)))

@@ -145,6 +145,8 @@ def sort_columns(
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
     dates, notes, orders = dates_among(words, date_order)
+    if isinstance(date_order, str):
+        check_turned(notes, selection, source)
     warn_of_dates(worth_telling(notes, selection), source)
     converted = {name: converted[name] for name in found if name in converted}
     about = frame[annotations].copy(deep=False)
@@ -282,6 +284,32 @@ def dates_among(
             notes |= {name: dates.note} if dates.note and not is_known else {}
             orders |= {} if dates.order is None else {name: dates.order}
     return found, notes, orders
+
+
+def check_turned(notes: dict[str, str], selection: Selection, source: str) -> None:
+    """Dates to be encoded are not read in another order than the one that was asked for.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import Selection
+    >>> from branchwise.io.frames import check_turned
+    >>> notes = {"seen": "'31/01/2020', which is not a date with the month first"}
+    >>> check_turned(notes, Selection(annotate=["seen"]), "a.csv")
+    Traceback (most recent call last):
+    ...
+    branchwise.data.errors.InputError: 'seen' of a.csv holds '31/01/2020', which is not a date with
+    the month first, as date_order says; write such dates as 2020-01-31, or leave --date-order ...
+    """
+    turned = [
+        f"{name!r} of {source} holds {note}"
+        for name, note in notes.items()
+        if name in set(selection.annotate) and note.endswith(" first")
+    ]
+    if turned:
+        raise InputError(
+            f"{'; '.join(turned)}, as date_order says; write such dates as 2020-01-31, or leave "
+            "--date-order out (in Python date_order) to let the values of each column tell."
+        )
 
 
 def worth_telling(notes: dict[str, str], selection: Selection) -> dict[str, str]:
