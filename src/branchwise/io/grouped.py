@@ -52,11 +52,12 @@ def without_groups(column: Any, sign: str) -> Plain | None:
     known = column.notna().to_numpy()
     cells = column.to_numpy(object)[known]
     fits = GROUPED[sign].fullmatch
-    # Most columns of text are told by their first cells; truth values beside gaps are not text.
-    if not all(isinstance(cell, str) for cell in cells):
+    # Most columns of text are told by their first cell; truth values beside gaps are not text.
+    first = next((cell for cell in cells if not is_no_number(cell)), None)
+    if not isinstance(first, str) or not fits(first.strip()):
         return None
     words = [cell.strip() for cell in cells if not is_no_number(cell)]
-    if not words or not fits(words[0]) or not all(map(fits, words)):
+    if not all(map(fits, words)):
         return None
     if not any(mark in word for word in words for mark in ".,"):
         return None
