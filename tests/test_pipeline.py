@@ -708,6 +708,21 @@ def test_words_in_the_place_of_numbers_are_no_gaps(lazy, frame, tmp_path, lazy_c
         made.place(table)
 
 
+def test_long_codes_of_a_data_frame_keep_their_digits(frame):
+    codes = pd.array(np.resize([2**53 + 1, 2**53, 7], len(frame)), dtype="Int64")
+    codes[0] = pd.NA
+    for given in (codes, codes.astype(object)):
+        table = frame.assign(code=given, empty=pd.array([None] * len(frame), dtype="Int64"))
+        made = fit_pipeline(
+            table,
+            DDRTree(2, random_state=0),
+            Preparation(categorical=["code"], impute="median"),
+            exclude=["empty"],
+        )
+        step = made.preparation.steps_["encode"]
+        assert step.levels[step.columns.index("code")] == ["7", *map(str, (2**53, 2**53 + 1))]
+
+
 @pytest.mark.parametrize(
     "reading",
     [
@@ -719,6 +734,7 @@ def test_words_in_the_place_of_numbers_are_no_gaps(lazy, frame, tmp_path, lazy_c
         {"features": [3]},
         {"sheet": 3},
         {"date_order": ["dmy"]},
+        {"date_order": {"seen": "ymd"}},
     ],
     ids=str,
 )

@@ -1,7 +1,7 @@
 """The only home of private or version-dependent imports, and of the compiler."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
@@ -21,6 +21,7 @@ __all__ = [
     "Interval",
     "RealNotInt",
     "StrOptions",
+    "assigned",
     "effective_n_jobs",
     "empty_block",
     "fitted_rows",
@@ -158,6 +159,24 @@ def pandas_of(table: Any, parameter: str) -> Any:
     import_extra("pandas", f"a polars {name}", "trajectory")
     import_extra("pyarrow", f"a polars {name}", "cli")
     return table.to_pandas()
+
+
+def assigned(frame: Any, columns: Mapping[str, Any]) -> Any:
+    """A DataFrame with these columns in place of its own, or behind them.
+
+    `DataFrame.assign` takes names as arguments, of which one may not be called "self".
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise._compat import assigned
+    >>> assigned(pd.DataFrame({"self": [1]}), {"self": [2], "a": [3]}).to_dict("list")
+    {'self': [2], 'a': [3]}
+    """
+    new = frame.copy(deep=False)
+    for name, values in columns.items():
+        new[name] = values
+    return new
 
 
 def import_networkx() -> Any:

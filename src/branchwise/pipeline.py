@@ -688,6 +688,8 @@ class Pipeline:
             yield from self._chunks(table)
             return
         X, absent = self._known(table)
+        if "encode" in self.preparation.steps_:
+            self.preparation.steps_["encode"].warn_of_ages(X, table.samples)
         without = absent if X.shape[0] == 1 else self._without_values(table, X)
         if without:
             spare = [name for name in names_of(table) if name not in self._wanted]

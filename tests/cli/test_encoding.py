@@ -147,7 +147,7 @@ def test_wrong_options_are_wrong_usage(given, says, path, tmp_path, branchwise):
         (["--categorical", "born"], "categorical names 'born', which holds dates, and dates are"),
         (
             ["--ordinal", "grade=low,mid"],
-            "rows have levels that ordinal does not name: 'grade' has",
+            "rows have levels that --ordinal does not name: 'grade' has",
         ),
         (["--date", "grade"], "which is not a date"),
     ],
@@ -199,7 +199,7 @@ def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branch
     given += ["--no-support", "--no-report", "--figure", "none", "--full-precision"]
     assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
     model = package.load(out / "model.branchwise")
-    assert model.reading["date_order"] == "mdy"
+    assert model.reading["date_order"] == {"seen": "mdy"}
     assert model.preparation.steps_["encode"].orders.count("mdy") == 1
     both_ways = frame[frame["seen"].str[3:5].astype(int) <= 12].iloc[:2]
     both_ways.to_csv(tmp_path / "new.csv", index=False)
@@ -210,6 +210,11 @@ def test_the_order_of_day_and_month_goes_with_the_model(clinic, tmp_path, branch
     np.testing.assert_allclose(placed["projection0"], own["projection0"], rtol=1e-9)
     places = model.place(both_ways.set_index("patient"))
     np.testing.assert_allclose(places["projection0"], own["projection0"], rtol=1e-9)
+    frame.iloc[:2].assign(seen=["01/02/2020", "13/04/2020"]).to_csv(tmp_path / "new.csv")
+    code, _, err = branchwise("transform", out, tmp_path / "new.csv")
+    assert code != 0
+    assert "column 'seen' holds '13/04/2020' in data row 2, which is not a date with the m" in err
+    assert err.count("13/04/2020") == 1
 
 
 def test_a_category_without_a_value_is_not_to_be_excluded(tmp_path, branchwise):
@@ -219,3 +224,45 @@ def test_a_category_without_a_value_is_not_to_be_excluded(tmp_path, branchwise):
     code, _, err = branchwise(*given, "--impute", "median")
     assert code == 1
     assert "has no value at all in 'sex'; leave it out of --categorical, --ordinal, --d" in err
+
+
+def test_columns_of_one_table_may_have_their_dates_in_different_orders(
+    clinic, tmp_path, branchwise
+):
+    frame = clinic[["patient", "lab1", "lab2", "seen"]].copy()
+    seen = pd.to_datetime(frame["seen"])
+    frame["seen"], frame["born"] = seen.dt.strftime("%d/%m/%Y"), seen.dt.strftime("%m/%d/%Y")
+    frame.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--date", "born,seen", "--standardize", "--impute", "median"]
+    given += ["--no-support", "--no-report", "--figure", "none"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    model = package.load(out / "model.branchwise")
+    assert model.reading["date_order"] == {"born": "mdy", "seen": "dmy"}
+    step = model.preparation.steps_["encode"]
+    orders = dict(zip(step.columns, step.orders, strict=True))
+    assert (orders["born"], orders["seen"]) == ("mdy", "dmy")
+
+
+def test_names_like_patterns_mean_themselves_in_a_model(simulated, tmp_path, branchwise):
+    rng = np.random.default_rng(0)
+    frame = simulated[["patient", "lab1", "lab2"]].assign(
+        **{
+            "se[x]": rng.choice(["f", "m"], len(simulated)),
+            "site*": rng.choice(["a", "b"], len(simulated)),
+            "seen?": "2024-01-01",
+        }
+    )
+    frame.loc[::2, "seen?"] = "2024-02-01"
+    frame.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ["--id", "patient", "--categorical", "se[x],site*", "--date", "seen?", "--standardize"]
+    given += ["--no-support", "--no-report", "--figure", "none"]
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given)[0] == 0
+    new = frame.iloc[:9].rename(columns={"se[x]": "sex"}).assign(site1=1.5, seen2="words")
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, text, err = branchwise("transform", out, tmp_path / "new.csv")
+    assert code == 0
+    assert "se[x]" in err
+    assert len(text.splitlines()) == 10
+    assert "sex" in text.splitlines()[0]

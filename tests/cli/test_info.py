@@ -258,3 +258,26 @@ def test_of_matrices_in_a_model_only_the_shape_is_told(measured, tmp_path, branc
     assert len(text.splitlines()) < 20
     _, text, _ = branchwise("info", tmp_path / "out", "--json")
     assert json.loads(text)["parameters"]["init"].startswith("ndarray of ")
+
+
+def test_a_fit_that_would_stop_at_the_encoding_is_not_said_to_start(tmp_path, branchwise):
+    rows = [f"{k},{k % 7 / 3:.2f},2024-01-{k % 28 + 1:02},{'fm'[k % 2]}" for k in range(40)]
+    rows[5] = "5,1.5,soon,f"
+    text = "\n".join(["nr,crp,seen,sex", *rows])
+    (tmp_path / "a.csv").write_text(text)
+    code, out, _ = branchwise("info", tmp_path / "a.csv", "--date", "seen")
+    assert code == 0
+    assert (
+        "holds 'soon' in data row 6, which is not a date (39 of 40 values are dates)"
+        in squeezed(out)
+    )
+    plain = squeezed(branchwise("info", tmp_path / "a.csv")[1])
+    assert "holds dates in 39 of 40 cells with a value, but 'soon' in data row 6" in plain
+    given = ("info", tmp_path / "a.csv", "--ordinal", "sex=f,w", "--date", "seen")
+    out = squeezed(branchwise(*given)[1])
+    assert "that --ordinal does not name: 'sex' has 'm' in 19 rows" in out
+    assert "holds 'soon'" in out
+
+
+def squeezed(text):
+    return " ".join(text.split())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.data.dates import as_dates, check_order
+from branchwise.data.dates import as_dates, check_order, with_dates
 from branchwise.data.errors import InputError
 
 DAY = datetime(2020, 1, 31)
@@ -63,18 +63,43 @@ def test_one_cell_that_is_no_date_leaves_words():
     order=st.sampled_from(["dmy", "mdy"]),
 )
 def test_the_values_tell_whether_the_day_is_first_and_else_the_option(days, sign, order):
+    if sign == ".":
+        order = "dmy"
     form = {"dmy": f"%d{sign}%m{sign}%Y", "mdy": f"%m{sign}%d{sign}%Y"}[order]
     column = pd.Series([day.strftime(form) for day in days])
     found, told = as_dates(column), as_dates(column, order)
     assert told.values.tolist() == [pd.Timestamp(day) for day in days]
     assert told.note == ""
-    if any(day.day > 12 for day in days):
+    if sign == ".":
+        assert as_dates(column, "mdy").values.tolist() == found.values.tolist()
+        assert (found.note, found.order) == ("", None)
+    elif any(day.day > 12 for day in days):
         assert found.values.tolist() == told.values.tolist()
         assert found.note == ""
         assert found.order == told.order == order
     elif order == "mdy" and any(day.day != day.month for day in days):
         assert found.values.tolist() == [pd.Timestamp(day.year, day.day, day.month) for day in days]
         assert found.note.startswith("day first: ")
+
+
+def test_a_few_cells_that_are_no_dates_are_told():
+    found = as_dates(pd.Series([None, "soon", *["2020-01-31"] * 9, "unknown"]))
+    assert found.values is None
+    assert found.note == (
+        "dates in 9 of 10 cells with a value, but 'soon' in data row 2, which is not one"
+    )
+
+
+def test_an_order_that_is_told_binds():
+    found = as_dates(pd.Series(["03/04/2020", "13/04/2020"]), "mdy")
+    assert found.values is None
+    assert found.note == "'13/04/2020' in data row 2, which is not a date with the month first"
+    assert as_dates(pd.Series(["03/04/2020", "soon"]), "mdy") == (None, "", None)
+
+
+def test_a_column_named_self_may_be_dates():
+    frame = pd.DataFrame({"self": ["2020-01-31"]})
+    assert with_dates(frame, ["self"])["self"].dtype.kind == "M"
 
 
 def test_both_orders_in_one_column_are_told():
@@ -92,3 +117,5 @@ def test_dates_beyond_nanoseconds_stay_dates():
 def test_an_order_that_is_none():
     with pytest.raises(InputError, match=r"date_order='ymd' must be 'dmy' .* or 'mdy'"):
         check_order("ymd")
+    with pytest.raises(InputError, match=r"date_order={.*'ymd'} must be .* by column"):
+        check_order({"born": "dmy", "seen": "ymd"})

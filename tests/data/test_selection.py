@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.data.errors import InputError, UnknownNameError
-from branchwise.data.selection import Selection, expand, option_text, select, selection, shortest
+from branchwise.data.errors import InputError, Unknown, UnknownNameError
+from branchwise.data.selection import (
+    Selection,
+    expand,
+    literal,
+    look_up,
+    option_text,
+    select,
+    selection,
+    shortest,
+)
 
 NAMES = st.lists(st.text("ab*?[]_", min_size=1, max_size=4), min_size=1, max_size=8, unique=True)
 
@@ -107,3 +116,11 @@ def test_names_are_written_so_that_the_shell_and_the_option_read_them_again():
     [argument] = shlex.split(option_text(wanted))
     assert expand(names(argument)) == wanted
     assert re.fullmatch(r"'.*'", option_text(["a b"]))
+
+
+@pytest.mark.parametrize("name", ["x*", "a[1]", "what?", "@home", "@*[", "plain", "a[*]"])
+def test_a_literal_name_means_itself_only(name):
+    others = ["x1", "a1", "whats", "a*"]
+    [found] = expand([literal(name)])
+    assert look_up([found], [*others, name], "include") == ([name], [])
+    assert look_up([found], others, "include") == ([], [Unknown(name, "include", False)])

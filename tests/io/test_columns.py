@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise import Preparation
 from branchwise._messages import for_command_line
 from branchwise.data.errors import UnknownNameError, UnreadableColumns
 from branchwise.io import InputError, read_table
@@ -307,6 +308,23 @@ def test_dates_that_fit_both_ways_are_told(table_of):
         table_of(text, date_order="ydm")
 
 
+def test_each_column_has_its_own_order(table_of):
+    text = "a,seen,born,at\n1,02/01/2020,01/31/1950,2020-01-02\n2,31/01/2020,03/04/1960,\n"
+    found = table_of(text)
+    assert found.chosen["date_order"] == {"seen": "dmy", "born": "mdy"}
+    new = table_of("a,seen,born\n1,02/01/2020,02/01/1950\n", date_order=found.chosen["date_order"])
+    assert new.annotations["seen"].tolist() == [pd.Timestamp(2020, 1, 2)]
+    assert new.annotations["born"].tolist() == [pd.Timestamp(1950, 2, 1)]
+    with pytest.warns(UserWarning, match="'31/01/2020' in data row 2, which is .* month first; it"):
+        assert table_of(text, date_order="mdy").annotations["seen"].iloc[1] == "31/01/2020"
+
+
+def test_an_order_that_was_asked_for_binds_columns_to_be_encoded(table_of):
+    message = r"'seen' of .* '31/01/2020' in data row 1, which is not .* month first, as date_order"
+    with pytest.raises(InputError, match=message):
+        table_of("a,seen\n1,31/01/2020\n2,\n", annotate=["seen"], date_order="mdy")
+
+
 def test_dates_in_both_orders_stay_text_and_are_told(table_of):
     with pytest.warns(UserWarning, match="'seen' of .* holds dates of which .*; it stays text"):
         assert (
@@ -324,3 +342,31 @@ def test_numbers_beyond_the_largest_are_told(table_of):
         table_of("a,b\n1,2\n1e999,3\n4,5\n")
     with pytest.raises(InputError, match=r"numbers beyond 1.8e308 in 2 columns .*=\['a', 'b'\]"):
         table_of("a,b,c\n1,2,3\n1e999,1e400,4\n4,5,6\n")
+
+
+LONG = [2**53 + 1, 2**53]
+
+
+def test_long_codes_that_are_annotated_keep_their_digits_beside_gaps(table_of):
+    text = f"a,code\n1,{LONG[0]}\n2,\n3, {LONG[1]}\n"
+    codes = table_of(text, annotate=["code"]).annotations["code"]
+    assert codes.dropna().tolist() == ["9007199254740993", "9007199254740992"]
+    assert table_of("a,code\n1,5\n2,\n", annotate=["code"]).annotations["code"].dtype.kind == "f"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_long_codes_of_arrow_keep_their_digits_beside_gaps(tmp_path, ending):
+    frame = pd.DataFrame({"a": [1.0, 2, 3], "code": pd.array([*LONG, None], dtype="Int64")})
+    path = tmp_path / f"a{ending}"
+    frame.to_parquet(path) if ending == ".parquet" else frame.to_feather(path)
+    found = read_table(path, annotate=["code"])
+    assert found.annotations["code"].dropna().tolist() == LONG
+    assert found.features == ["a"]
+
+
+def test_long_codes_of_excel_are_refused_as_categories(tmp_path):
+    path = tmp_path / "a.xlsx"
+    pd.DataFrame({"a": [1.0, 2, 3, 4], "code": [*LONG, *LONG]}).to_excel(path, index=False)
+    codes = read_table(path, annotate=["code"]).annotations
+    with pytest.raises(ValueError, match="'code' is to be a category, but holds 90071992547409"):
+        Preparation(categorical=["code"]).fit(codes)

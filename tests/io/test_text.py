@@ -103,6 +103,35 @@ def test_commas_that_may_stand_between_thousands_are_an_error(table_of):
         table_of("a;b\n1,500;2\n2,750;3\n")
 
 
+def test_points_stand_between_thousands_where_decimals_have_commas(table_of):
+    text = "a;b;c;d\n1,5;1.234;12.345,6;unknown\n2,25;22.345;7;1,5\n"
+    with pytest.warns(UserWarning, match=r"'b', 'c' of .* have points .*: '1.234' was read"):
+        table = table_of(text)
+    assert table.X[:, :3].tolist() == [[1.5, 1234, 12345.6], [2.25, 22345, 7]]
+    assert table.X[1, 3] == 1.5
+    assert np.isnan(table.X[0, 3])
+
+
+def test_a_number_with_both_signs_tells_the_decimal_comma(table_of):
+    with pytest.warns(UserWarning, match="points between thousands: '1.234' was read as 1234; if"):
+        assert table_of("a;b\n1.234;12.345,678\n2.345;1,500\n").X.tolist() == [
+            [1234, 12345.678],
+            [2345, 1.5],
+        ]
+    assert table_of("a;b\n1.234;5\n2.345;6\n").X[:, 0].tolist() == [1.234, 2.345]
+
+
+def test_commas_in_quoted_cells_stand_between_thousands_if_all_fit(table_of):
+    text = 'a,cost\n1,"3,360"\n2,950\n3,"1,234,567.5"\n4,\n'
+    with pytest.warns(UserWarning, match="'cost' of .* has commas .*: '3,360' was read as 3360"):
+        assert table_of(text).X[:3, 1].tolist() == [3360, 950, 1234567.5]
+    with pytest.raises(InputError, match="the first '3,360' in data row 1"):
+        table_of('a,cost\n1,"3,360"\n2,"3,36"\n')
+    with pytest.raises(InputError, match="the first '0,567' in data row 1"):
+        table_of('a,cost\n1,"0,567"\n2,"1,234"\n')
+    assert table_of(text, annotate=["cost"]).annotations["cost"].iloc[0] == "3,360"
+
+
 def test_names_with_leading_zeros_stay(table_of):
     assert table_of("patient_id,a\n007,1\n008,2\n").samples == ["007", "008"]
 

@@ -322,7 +322,8 @@ def test_dates_and_ages_have_ranges_too(table):
     made = fit_pipeline(rows[:200], preparation=preparation, root={"node": "T1"})
     new = rows[200:203].copy()
     new.loc["P201", "seen"] = pd.Timestamp("1900-01-01")
-    places = made.place(new)
+    with pytest.warns(UserWarning, match="age 'age' is negative in 1 of 3 rows, first in 'P201'"):
+        places = made.place(new)
     said = places["out_of_range"].loc["P201"]
     assert said.startswith("seen 1900-01-01 (2024-01-0")
     assert "; age -" in said

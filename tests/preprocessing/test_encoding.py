@@ -211,6 +211,20 @@ def test_dates_are_days_since_the_first_in_training(dates):
 def test_the_order_of_day_and_month_is_that_of_the_fit():
     model = Preparation(dates=["seen"]).fit(pd.DataFrame({"seen": ["1/3/2024", "1/31/2024"]}))
     assert model.transform(pd.DataFrame({"seen": ["2/1/2024"]})).tolist() == [[29]]
+    assert model.transform(pd.DataFrame({"seen": ["1.2.2024"]})).tolist() == [[29]]
+    with pytest.raises(ValueError, match=r"'seen' holds '13/1/2024' in data row 1, .* month first"):
+        model.transform(pd.DataFrame({"seen": ["13/1/2024"]}))
+
+
+def test_both_orders_in_one_column_are_refused():
+    with pytest.raises(ValueError, match=r"'1/31/2024' in data row 2, .* with the day first"):
+        Preparation(dates=["seen"]).fit(pd.DataFrame({"seen": ["31/1/2024", "1/31/2024"]}))
+
+
+def test_a_column_named_self_may_have_a_new_level():
+    old, new = pd.DataFrame({"self": ["f", "m"]}), pd.DataFrame({"self": ["x", "m"]})
+    model = Preparation(categorical=["self"]).fit(old)
+    assert model.steps_["encode"].with_known_levels(new)["self"].isna().tolist() == [True, False]
 
 
 def test_ages_are_years_between_two_dates():
@@ -225,6 +239,35 @@ def test_ages_are_years_between_two_dates():
     assert model.get_feature_names_out().tolist() == ["age"]
     both = Preparation(dates=["seen"], ages={"age": ("born", "seen")}, impute="median").fit(frame)
     assert both.get_feature_names_out().tolist() == ["seen", "age"]
+
+
+def test_negative_ages_are_told_with_the_first_row():
+    frame = pd.DataFrame(
+        {"born": ["2000-01-01", "2030-01-01", "2040-01-01"], "seen": ["2024-01-01"] * 3},
+        index=["P1", "P2", "P3"],
+    )
+    message = "age 'age' is negative in 2 of 3 rows, first in 'P2', where 'seen' is before 'born'"
+    with pytest.warns(UserWarning, match=message):
+        Preparation(ages={"age": ("born", "seen")}).fit(frame)
+
+
+def test_decimals_are_probably_no_category():
+    frame = pd.DataFrame(
+        {"x": np.tile(np.arange(11) + 0.5, 4), "y": np.tile(np.arange(10), 5)[:44]}
+    )
+    with pytest.warns(UserWarning, match="'x' is named in categorical, but holds 11 different num"):
+        Preparation(categorical=["x"]).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Preparation(categorical=["x", "y"]).fit(frame[frame["x"] < 9])
+
+
+def test_an_age_may_be_named_by_a_pattern_of_one_column():
+    frame = clinic()
+    found = Preparation(ages={"age": ("bo*", "seen")}).fit(frame[["born", "seen"]])
+    assert found.steps_["encode"].ages == [["age", "born", "seen"]]
+    refused(frame[["born", "seen"]], r"pattern '\*n', which fits 2 columns \('born', 'seen'\), but",
+            ages={"age": ("*n", "seen")})  # fmt: skip
 
 
 # Names, levels and tables
@@ -261,6 +304,57 @@ def test_whole_numbers_are_the_same_level_as_1_and_as_1_0():
     X = model.fit_transform(pd.DataFrame({"x": [1, 2, 1]}))
     for again in ([1.0, 2.0, 1.0], ["1", "2", "1"], [np.float32(1), 2, True + 0]):
         np.testing.assert_array_equal(model.transform(pd.DataFrame({"x": again})), X)
+
+
+def test_blanks_around_a_level_do_not_count():
+    model = Preparation(categorical=["x"], standardize=True)
+    X = model.fit_transform(pd.DataFrame({"x": ["LumA ", "LumA", "LumB"]}))
+    assert model.steps_["encode"].levels == [["LumA", "LumB"]]
+    again = pd.DataFrame({"x": ["LumA", " LumA", "LumB "]})
+    np.testing.assert_array_equal(model.transform(again), X)
+
+
+def test_levels_that_differ_in_capitals_only_are_told():
+    frame = pd.DataFrame({"x": ["Male", "female", "male", "Male"]})
+    with pytest.warns(UserWarning, match=r"differ in capitals only \('Male', 'male'\)"):
+        Preparation(categorical=["x"]).fit(frame)
+
+
+def test_na_as_text_is_a_gap():
+    model = Preparation(categorical=["x"], impute="median")
+    model.fit(pd.DataFrame({"x": ["a", "NA", "b", "n/a"]}))
+    assert model.steps_["encode"].levels == [["a", "b"]]
+    assert np.isnan(model.encode(pd.DataFrame({"x": ["NA", "null"]}))).all()
+    refused(pd.DataFrame({"x": ["a", "b"]}), "the level 'NA', but such cells are missing values",
+            ordinal={"x": ["NA", "a", "b"]})  # fmt: skip
+
+
+def test_unknown_is_a_gap_among_dates():
+    model = Preparation(dates=["seen"], impute="median")
+    X = model.fit_transform(pd.DataFrame({"seen": ["2024-01-01", "Unknown", "2024-01-03", "-"]}))
+    assert X.ravel().tolist() == [0, 1, 2, 1]
+
+
+LONG = [2**53 + 1, 2**53]
+
+
+def test_codes_of_many_digits_stay_different_or_are_refused():
+    model = Preparation(categorical=["x"], impute="median")
+    for column in (
+        pd.array([*LONG, *LONG, None], dtype="Int64"),
+        [*map(str, [*LONG, *LONG]), None],
+        pd.Series([*LONG, *LONG, None], dtype=object),
+        pd.array([*LONG, *LONG, None], dtype="int64[pyarrow]"),
+    ):
+        frame = pd.DataFrame({"x": column})
+        model.fit(frame)
+        assert model.steps_["encode"].levels == [["9007199254740992", "9007199254740993"]]
+    model.fit(pl.DataFrame({"x": [*LONG, *LONG, None]}))
+    assert model.steps_["encode"].levels == [["9007199254740992", "9007199254740993"]]
+    message = "'x' is to be a category, but holds 9007199254740992, a number of more digits than"
+    refused(pd.DataFrame({"x": [*LONG, *LONG, None]}), message, categorical=["x"], impute="median")
+    with pytest.raises(ValueError, match=message):
+        model.transform(pd.DataFrame({"x": [*LONG, None]}))
 
 
 def test_patterns_and_files_name_columns(tmp_path):
@@ -443,6 +537,20 @@ def test_unseen_levels_are_told_in_one_sentence():
         model.transform(new)
 
 
+def test_all_that_is_wrong_with_columns_is_told_in_one_message():
+    frame = clinic()
+    model = Preparation(**ALL).fit(frame)
+    frame = frame.reset_index(drop=True).astype({"crp": object})
+    frame.loc[2, "seen"] = "soon"
+    frame.loc[3, ["sex", "grade", "crp"]] = ["x", "huge", "low"]
+    with pytest.raises(ValueError, match=r"'sex' has 'x'.*'grade' .*'soon'.*'crp' must hold"):
+        model.transform(frame)
+    frame["site"] = [f"P{k}" for k in range(60)]
+    frame["born"] = "early"
+    told = r"'site' .* Also: .*'huge'.* Also: .*'early'.*'soon'.* Also: 'crp' must hold numbers"
+    refused(frame, told, **ALL)
+
+
 def test_levels_that_are_not_among_the_given_are_told_at_the_fit():
     message = (
         r"20 of 60 rows have levels that ordinal does not name: 'grade' has 'high' in 20 rows, "
@@ -462,7 +570,9 @@ def test_names_and_measurements_are_not_categories():
 
 def test_many_levels_are_told_and_a_single_one():
     frame = pd.DataFrame({"x": [f"{k % 51}" for k in range(300)], "y": np.arange(300.0)})
-    with pytest.warns(UserWarning, match="category 'x' has 51 levels, and becomes as many columns"):
+    with pytest.warns(
+        UserWarning, match="category 'x' has 51 levels, and counts as much as 50 num"
+    ):
         Preparation(categorical=["x"]).fit(frame)
     with pytest.warns(UserWarning, match="'x' has one level only, 'a', and tells no samples apart"):
         X = Preparation(categorical=["x"], impute="median").fit_transform(

@@ -383,8 +383,8 @@ def add_encodings(group: Any) -> None:
         action=Names,
         default=[],
         metavar="A,B",
-        help="categories (text, yes/no, numbers of groups) as features, each with the weight of a "
-        "number",
+        help="categories (text, yes/no, numbers of groups) as features; one of K levels "
+        "counts as much as K - 1 numbers",
     )
     group.add_argument(
         "--ordinal",

@@ -1,6 +1,7 @@
 """`branchwise info`: what a model or a table holds."""
 
 import argparse
+import warnings
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,15 @@ from scipy import sparse
 
 from .._messages import listed
 from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
-from ..data.columns import columns
+from ..data.columns import columns, named_columns
 from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
 from ..persistence.loading import MODEL
+from ..pipeline import features_of
 from ..preprocessing import Preparation
-from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL
+from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding
 from .console import Console, Failure
 from .profiles import describe_table, terminal_width
 from .request import STEPS, asked_for, check_columns, encodings, reading_of
@@ -45,6 +47,8 @@ def table_facts(
     cells = read_cells(path, **reading_of(options))
     preparation, encoded, problem = planned(cells, options)
     problem = misspelt(cells, asked_for(options, preparation)) or problem
+    wrong, told = tried(cells, preparation, problem)
+    notes = [*cells.notes, *told]
     profiles = profile_cells(cells, encoded)
     n_samples = len(cells.frame) if cells.frame is not None else 0
     n_samples = cells.X.shape[0] if cells.X is not None else n_samples
@@ -59,8 +63,8 @@ def table_facts(
         "stops": [p.name for p in of[STOPS]],
         "sparse": bool(sparse.issparse(cells.X)),
         "missing": sum(p.missing for p in of[FEATURE]),
-        "fit": problem or said_by_fit(cells, preparation),
-        "advice": cells.notes + ([] if cells.table is None else advised(cells.table, encoded)),
+        "fit": problem or said_by_fit(cells, preparation) or wrong,
+        "advice": notes + ([] if cells.table is None else advised(cells.table, encoded)),
         "columns": [as_facts(p) for p in profiles],
     }
     return facts, profiles
@@ -92,6 +96,24 @@ def planned(
         return preparation, {}, None if cells.error is not None else str(error)
     encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}
     return preparation, encoded, None
+
+
+def tried(
+    cells: Cells, preparation: Preparation, problem: str | None
+) -> tuple[str | None, list[str]]:
+    """Why columns cannot be encoded as asked, if they cannot, and what a fit would warn of."""
+    if problem or cells.table is None or not preparation.encodes:
+        return None, []
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            names = features_of(cells.table, preparation, [])
+            frame = named_columns(cells.table, names)
+            step = Encoding.fit(frame, preparation.plan(names, cells.source))
+            step.warn_of_ages(step.apply(frame), cells.table.samples)
+        except ValueError as error:
+            return str(error), []
+    return None, [str(each.message) for each in said if each.category is UserWarning]
 
 
 def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:

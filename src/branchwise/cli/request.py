@@ -9,7 +9,14 @@ from typing import Any
 
 from .. import estimators
 from .._messages import flag
-from ..data.selection import check_asked, expand, literal, select, select_in_turn
+from ..data.selection import (
+    check_asked,
+    expand,
+    literal,
+    protected,
+    select,
+    select_in_turn,
+)
 from ..data.table import Table
 from ..pipeline import N_RESAMPLES
 from ..preprocessing import Preparation
@@ -244,7 +251,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def again(names: Sequence[str]) -> list[str]:
-    """Names that were expanded, for what expands them.
+    """Names and patterns that were expanded, for what expands them.
 
     Examples
     --------
@@ -252,7 +259,7 @@ def again(names: Sequence[str]) -> list[str]:
     >>> again(["age", "@home", "age"])
     ['age', '@@home']
     """
-    return [literal(name) for name in dict.fromkeys(names)]
+    return [protected(name) for name in dict.fromkeys(names)]
 
 
 def resolved(request: Request, table: Table) -> Request:
@@ -266,7 +273,7 @@ def resolved(request: Request, table: Table) -> Request:
         names = select(expand(adjust), known, "adjust", table.source)
         request.preparation.set_params(adjust=again(names))
     chosen: dict[str, Any] = {
-        name: again(value) if isinstance(value, list) else value
+        name: [literal(column) for column in value] if isinstance(value, list) else value
         for name, value in table.chosen.items()
     }
     if "id" in chosen:

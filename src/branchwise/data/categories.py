@@ -9,6 +9,21 @@ import numpy as np
 from .._typing import Bools, Floats, Ints
 from .masked import unmasked
 
+# An empty cell by other names: in every column, as they are written …
+MISSING = frozenset(["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"])
+# … and among numbers and dates, in small letters; beside words they may be words ("None" is a
+# therapy).
+MISSING_AMONG_NUMBERS = frozenset(
+    (
+        *("", "-", "--", ".", "..", "?", "*", "none", "missing", "unknown", "na", "nan"),
+        *("n/a", "null", "<na>", "nd", "n.d.", "n.a."),
+        *("#n/a", "#value!", "#div/0!", "#num!", "#ref!"),
+    )
+)
+# From here on not every whole number is a floating one: digits are lost.
+INEXACT = 2.0**53
+
+
 # Columns
 
 
@@ -39,12 +54,21 @@ def column_values(column: Any) -> Any:
             "list or an array."
         )
     values = unmasked(column.to_numpy() if hasattr(column, "to_numpy") else column)
-    if isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray) and not has_lost_digits(column, values):
         return values.ravel()
+    values = column if isinstance(values, np.ndarray) else values
     # A list of numbers and text would become text, and None be lost in it.
     objects = np.empty(len(values), dtype=object)
     objects[:] = list(values)
     return objects
+
+
+def has_lost_digits(column: Any, values: Any) -> bool:
+    """Whether whole numbers of a nullable type became decimals, and are too large for it."""
+    is_nullable = not isinstance(getattr(column, "dtype", values.dtype), np.dtype)
+    if not (is_nullable and values.dtype.kind == "f" and "int" in str(column.dtype).lower()):
+        return False
+    return bool((np.abs(values) >= INEXACT).any())
 
 
 def is_missing(column: Any) -> Bools:
@@ -71,19 +95,36 @@ def is_unknown(value: Any) -> bool:
 
 
 def is_blank(column: Any) -> Bools:
-    """Which cells have no value, or text without a sign in it.
+    """Which cells have no value, or text that says so.
 
     Examples
     --------
     >>> from branchwise.data.categories import is_blank
-    >>> is_blank(["a", " ", None])
-    array([False,  True,  True])
+    >>> is_blank(["a", " ", None, "NA"])
+    array([False,  True,  True,  True])
     """
     values = column_values(column)
     blank = is_missing(values)
     if values.dtype.kind in "OUT":
-        blank |= np.array([isinstance(v, str) and not v.strip() for v in values], dtype=bool)
+        blank |= np.array([is_empty(value) for value in values], dtype=bool)
     return blank
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether a cell is text that says that there is no value."""
+    return isinstance(cell, str) and cell.strip() in MISSING
+
+
+def is_no_number(cell: Any) -> bool:
+    """Whether a cell is text that says so among numbers or dates.
+
+    Examples
+    --------
+    >>> from branchwise.data.categories import is_no_number
+    >>> is_no_number("Unknown"), is_no_number("N/A "), is_no_number("high")
+    (True, True, False)
+    """
+    return isinstance(cell, str) and cell.strip().lower() in MISSING_AMONG_NUMBERS
 
 
 def distinct(column: Any) -> tuple[Ints, list[Any]]:
@@ -100,7 +141,9 @@ def distinct(column: Any) -> tuple[Ints, list[Any]]:
     values = column_values(column)
     if values.dtype.kind in "biuf":
         found, codes = np.unique(values, return_inverse=True)
-        cells = found.tolist()
+        # In single precision 0.1 is 0.100000001…
+        is_short = values.dtype.kind == "f" and values.dtype.itemsize < 8
+        cells = [float(str(value)) for value in found] if is_short else found.tolist()
     else:
         given = values.tolist()
         try:
@@ -114,7 +157,7 @@ def distinct(column: Any) -> tuple[Ints, list[Any]]:
                 cells = list(number)
         except TypeError:  # lists, for instance
             codes, cells = np.arange(len(given)), given
-    blank = [is_unknown(c) or (isinstance(c, str) and not c.strip()) for c in cells]
+    blank = [is_unknown(cell) or is_empty(cell) for cell in cells]
     new = np.where(blank, -1, np.cumsum(np.logical_not(blank)) - 1).astype(np.intp)
     known = [cell for cell, is_none in zip(cells, blank, strict=True) if not is_none]
     return (new[codes] if len(cells) else np.empty(0, dtype=np.intp)), known
@@ -187,30 +230,31 @@ def as_text(value: Any) -> str:
 
 # As text these are read one by one; beside words a whole column of them stays text.
 WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:\.0*)?")
-DECIMAL = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)\.\d*|\.\d+)")
+DECIMAL = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 TRUTH = re.compile(r"true|TRUE|false|FALSE")
 
 
 def as_level(value: Any) -> str:
     """The name of a level, the same however a number or a truth value is written.
 
-    Whether a column was read as numbers depends on its other cells, and must not matter. Codes
-    such as 007 are not numbers.
+    Whether a column was read as numbers depends on its other cells, and must not matter; nor do
+    blanks around text. Codes such as 007 are not numbers.
 
     Examples
     --------
     >>> from branchwise.data.categories import as_level
-    >>> [as_level(value) for value in (2.0, "2.0", "2", " 2", "TRUE", True, "1.50", "007", "II")]
+    >>> [as_level(value) for value in (2.0, "2.0", "2", " 2", "TRUE", True, "1.50", "007", "II ")]
     ['2', '2', '2', '2', 'True', 'True', '1.5', '007', 'II']
+    >>> as_level("1e5"), as_level(1e5), as_level("9007199254740993")
+    ('100000', '100000', '9007199254740993')
     """
-    if not isinstance(value, str):
-        return as_text(value)
-    word = value.strip()
+    word = as_text(value).strip()
     if WHOLE.fullmatch(word):
         return word.partition(".")[0].removeprefix("+").replace("-0", "0")
     if DECIMAL.fullmatch(word):
-        return as_text(float(word))
-    return word.capitalize() if TRUTH.fullmatch(word) else value
+        number = float(word)
+        return as_text(number) if abs(number) < INEXACT else word
+    return word.capitalize() if TRUTH.fullmatch(word) else word
 
 
 def as_texts(values: list[Any]) -> list[str]:

@@ -1,20 +1,25 @@
 """Dates as people write them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compat import import_pandas
+from .._compat import assigned, import_pandas
+from .categories import is_no_number
 from .errors import InputError
 
 ORDERS = ("dmy", "mdy")
+FIRST = {"dmy": "day", "mdy": "month"}
 TIME = r"(?:(?:T|\s+)(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)\s*(Z|[+-]\d{2}:?\d{2})?)?"
 YEAR_FIRST = re.compile(rf"(\d{{4}})([-/.])(\d{{1,2}})\2(\d{{1,2}}){TIME}")
 YEAR_LAST = re.compile(rf"(\d{{1,2}})([-/.])(\d{{1,2}})\2(\d{{4}}){TIME}")
 NAMED = re.compile(rf"(\d{{1,2}})([- ]?)([A-Za-z]{{3,9}})\.?\2(\d{{4}}){TIME}")
+# A column is told by its first cells, and if so many cells are dates, those that are not are told.
+N_FIRST, NEARLY_ALL = 3, 0.9
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -53,13 +58,14 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     """A column of text as dates, if all known cells are dates.
 
     Dates are written as 2020-01-31, 2020/01/31, 31.01.2020, 31/01/2020, 01/31/2020 or 31-Jan-2020,
-    each maybe with a time. Whether day or month comes first is told by the values; if they fit both
-    ways, by `order`, and without one the day is first.
+    each maybe with a time. With points the day is first. Otherwise `order` tells; without one the
+    values do, and if they fit both ways the day is first.
 
     Parameters
     ----------
     column : Series of text
     order : {"dmy", "mdy"} or None, default=None
+        It binds: if a value does not fit, there are no dates.
 
     Examples
     --------
@@ -74,17 +80,32 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     """
     pandas = import_pandas()
     known = column.notna().to_numpy()
+    # Most columns of text are told by their first cells.
+    begin = (cell for cell in column.to_numpy(object)[known] if not is_no_number(cell))
+    if all(spelt(cell) is None for cell in islice(begin, N_FIRST)):
+        return Dates(None)
+    known &= [not is_no_number(cell) for cell in column]
     cells = column.to_numpy(object)[known]
-    # Most columns of text are told by their first cell.
-    if not len(cells) or spelt(cells[0]) is None or not all(isinstance(c, str) for c in cells):
+    if not all(isinstance(cell, str) for cell in cells):
         return Dates(None)
     codes, texts = pandas.factorize(cells)
     found = [spelt(text) for text in texts]
-    if any(each is None for each in found):
-        return Dates(None)
+    is_other = np.array([each is None for each in found])[codes]
+    if is_other.any():
+        is_near = np.mean(~is_other) >= NEARLY_ALL
+        return Dates(None, nearly(cells, is_other, np.flatnonzero(known)) if is_near else "")
     parts = [each for each in found if each is not None]
     fits = {way: [moment(each, way) for each in parts] for way in ORDERS}
     good = [way for way in ORDERS if None not in fits[way]]
+    if order is not None and order not in good:
+        k = fits[order].index(None)
+        is_date = any(fits[way][k] is not None for way in ORDERS)
+        row = np.flatnonzero(known)[codes.tolist().index(k)] + 1
+        note = (
+            f"{texts[k].strip()!r} in data row {row}, which is not a date with the {FIRST[order]} "
+            "first"
+        )
+        return Dates(None, note if is_date else "")
     if not good:
         both = all(any(fits[way][k] is not None for way in ORDERS) for k in range(len(parts)))
         return Dates(
@@ -94,7 +115,7 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
             if both
             else "",
         )
-    way = order if order in good else good[0]
+    way = order or good[0]
     note = ""
     if len(good) == 2 and order is None and fits["dmy"] != fits["mdy"]:
         k = next(k for k in range(len(parts)) if fits["dmy"][k] != fits["mdy"][k])
@@ -105,6 +126,23 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     values[known] = moments[codes]
     series = pandas.Series(in_usual_unit(values), index=column.index, name=column.name)
     return Dates(series, note, way if fits["dmy"] != fits["mdy"] else None)
+
+
+def nearly(cells: Any, is_other: Any, rows: Any) -> str:
+    """What to say of a column of dates with a few other cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.dates import nearly
+    >>> nearly(["2020-01-31", "soon"], np.array([False, True]), [0, 4])
+    "dates in 1 of 2 cells with a value, but 'soon' in data row 5, which is not one"
+    """
+    k, n = int(is_other.argmax()), len(is_other)
+    return (
+        f"dates in {n - int(is_other.sum()):,} of {n:,} cells with a value, but "
+        f"{cells[k].strip()!r} in data row {rows[k] + 1}, which is not one"
+    )
 
 
 def in_usual_unit(moments: Any) -> Any:
@@ -159,9 +197,9 @@ def month_number(name: str) -> int | None:
 
 
 def moment(date: Spelt, order: str) -> datetime | None:
-    """The time in UTC, or None if there is no such day."""
+    """The time in UTC, or None if there is no such day; with points the day always comes first."""
     month, day = date.first, date.second
-    if date.sign and order == "dmy":
+    if date.sign == "." or (date.sign and order == "dmy"):
         month, day = day, month
     hour, minute, second, micro = 0, 0, 0, 0
     if date.time:
@@ -191,12 +229,29 @@ def ordinal(number: int) -> str:
     return f"{number}{'th' if number % 100 in (11, 12, 13) else last}"
 
 
-def check_order(order: str | None) -> None:
+# Of all columns, or of each by its name.
+DateOrder = str | Mapping[str, str] | None
+
+
+def order_of(orders: DateOrder, name: str) -> str | None:
+    """What is known of the order in one column.
+
+    Examples
+    --------
+    >>> from branchwise.data.dates import order_of
+    >>> order_of("mdy", "seen"), order_of({"born": "dmy"}, "seen")
+    ('mdy', None)
+    """
+    return orders.get(name) if isinstance(orders, Mapping) else orders
+
+
+def check_order(order: DateOrder) -> None:
     """Day or month first, or whatever the values say."""
-    if order not in (None, *ORDERS):
+    told = order.values() if isinstance(order, Mapping) else [order]
+    if not all(each in (None, *ORDERS) for each in told):
         raise InputError(
-            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020); leave it out "
-            "to let the values decide."
+            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of all "
+            "columns or in a dict by column; leave it out to let the values decide."
         )
 
 
@@ -211,4 +266,4 @@ def with_dates(frame: Any, names: Sequence[str]) -> Any:
     'M'
     """
     read = {name: as_dates(frame[name]).values for name in names if name in frame}
-    return frame.assign(**{name: dates for name, dates in read.items() if dates is not None})
+    return assigned(frame, {name: dates for name, dates in read.items() if dates is not None})

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import Bools, Floats
-from .categories import as_text, column_values, distinct
+from .categories import as_text, column_values, distinct, is_no_number
 from .dates import ORDERS, moment, spelt
 
 MICROSECONDS = 86_400_000_000  # of a day
@@ -48,13 +48,18 @@ def instants(column: Any, order: Order = None) -> Instants:
         low, high = years.astype(np.int64)
         wrong = known & ~((found >= low) & (found < high))
         return Instants(np.where(wrong, np.nan, found), wrong, np.zeros(len(values), dtype=bool))
-    codes, cells = distinct(values)
+    codes, cells = distinct(np.where(is_undated(values), None, values.astype(object)))
     read = [instant(cell, order) for cell in cells]
     # One more, for cells without a value.
     each = np.array([*(np.inf if value is None else value for value in read), np.nan])
     found = each[codes]
     is_wrong, is_open = np.isinf(found), np.isnan(found) & (codes >= 0)
     return Instants(np.where(is_wrong, np.nan, found), is_wrong, is_open)
+
+
+def is_undated(values: Any) -> Bools:
+    """Which cells are text that says that there is no date."""
+    return np.array([is_no_number(value) for value in values], dtype=bool)
 
 
 def instant(cell: Any, order: Order = None) -> float | None:
@@ -67,6 +72,8 @@ def instant(cell: Any, order: Order = None) -> float | None:
     (86400000000.0, 0.0, None)
     >>> instant("03/04/2024"), instant("03/04/2024", "dmy"), instant("03.04.2024")
     (nan, 1712102400000000.0, 1712102400000000.0)
+    >>> instant("31/03/2024", "mdy") is None
+    True
     """
     if isinstance(cell, datetime):
         return since_epoch((cell.astimezone(UTC) if cell.tzinfo else cell).replace(tzinfo=None))
@@ -75,13 +82,8 @@ def instant(cell: Any, order: Order = None) -> float | None:
     parts = spelt(as_text(cell))
     if parts is None:
         return None
-    # With points the day comes first, wherever dates are written with them.
-    ways = {"": ("mdy",), ".": ("dmy",)}.get(parts.sign, ORDERS)
-    found = {way: moment(parts, way) for way in ways}
-    fits = {way: since_epoch(when) for way, when in found.items() if when is not None}
-    if order in fits:
-        return fits[order or ""]
-    values = list(fits.values())
+    found = [moment(parts, way) for way in (ORDERS if order is None else (order,))]
+    values = [since_epoch(when) for when in found if when is not None]
     if not values:
         return None
     return values[0] if all(value == values[0] for value in values) else np.nan
@@ -96,7 +98,7 @@ def since_epoch(when: datetime) -> float | None:
 
 
 def order_in(column: Any) -> Order:
-    """What the dates of a column say of others such as 03/04/2024: any with a day above 12 tells.
+    """What the dates of a column say of others such as 03/04/2024: the first day above 12 tells.
 
     Examples
     --------
@@ -109,8 +111,11 @@ def order_in(column: Any) -> Order:
         return None
     cells = [cell for cell in distinct(values)[1] if isinstance(cell, str)]
     parts = [each for each in map(spelt, cells) if each is not None and each.sign not in ("", ".")]
-    fits = [way for way in ORDERS if all(moment(each, way) is not None for each in parts)]
-    return fits[0] if len(fits) == 1 else None
+    for each in parts:
+        fits = [way for way in ORDERS if moment(each, way) is not None]
+        if len(fits) == 1:
+            return fits[0]
+    return None
 
 
 def are_dates(column: Any) -> bool:
@@ -125,7 +130,7 @@ def are_dates(column: Any) -> bool:
     values = column_values(column)
     if values.dtype.kind not in "OUT":
         return bool(values.dtype.kind == "M")
-    _, known = distinct(values)
+    _, known = distinct(values[~is_undated(values)])
     if not known or not all(isinstance(value, str | date) for value in known):
         return False
     # Most columns of text are told by their first cell.

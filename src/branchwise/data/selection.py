@@ -15,6 +15,8 @@ from .errors import InputError, Unknown, raise_unknown
 
 # What makes a pattern of a name.
 WILDCARD = re.compile(r"[*?\[]")
+# One of these signs that stands for itself.
+ESCAPED = re.compile(r"\[([*?\[])\]")
 
 
 def expand(patterns: str | Sequence[str]) -> list[str]:
@@ -146,25 +148,54 @@ def look_up(
         if pattern in present:
             chosen.add(pattern)
             continue
-        is_pattern = isinstance(pattern, str) and WILDCARD.search(pattern) is not None
+        is_text = isinstance(pattern, str)
+        name = exact(pattern) if is_text else pattern
+        if name in present:
+            chosen.add(name)
+            continue
+        is_pattern = is_text and name == pattern and WILDCARD.search(pattern) is not None
         fits = re.compile(translate(pattern)).match if is_pattern else None
         more = {name for name in present if fits(name)} if fits else set()
         if not more:
-            unknown.append(Unknown(pattern, option, is_pattern))
+            unknown.append(Unknown(name, option, is_pattern))
         chosen |= more
     return [name for name in dict.fromkeys(known) if name in chosen], unknown
 
 
-def literal(name: str) -> str:
-    """A name that `expand` leaves as it is.
+def protected(pattern: str) -> str:
+    """A name or pattern that `expand` leaves as it is.
 
     Examples
     --------
-    >>> from branchwise.data.selection import expand, literal
-    >>> expand([literal("@home"), literal("age")])
-    ['@home', 'age']
+    >>> from branchwise.data.selection import expand, protected
+    >>> expand([protected("@home"), protected("age*")])
+    ['@home', 'age*']
     """
-    return f"@{name}" if name.startswith("@") else name
+    return f"@{pattern}" if pattern.startswith("@") else pattern
+
+
+def literal(name: str) -> str:
+    """What means the column of this name and no other, whatever signs are in the name.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import literal
+    >>> literal("@home"), literal("age*"), literal("age")
+    ('@@home', 'age[*]', 'age')
+    """
+    return protected(WILDCARD.sub(lambda found: f"[{found[0]}]", name))
+
+
+def exact(pattern: str) -> str:
+    """The name that a pattern means in which every sign stands for itself; else the pattern.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import exact
+    >>> exact("age[*]"), exact("a*[*]")
+    ('age*', 'a*[*]')
+    """
+    return pattern if WILDCARD.search(ESCAPED.sub("", pattern)) else ESCAPED.sub(r"\1", pattern)
 
 
 def check_asked(
@@ -362,7 +393,7 @@ def option_text(names: Sequence[str]) -> str:
     >>> option_text(["*_mut", "stage"]), option_text(["age"])
     ("'*_mut,stage'", 'age')
     """
-    written = [f"@{name}" if name.startswith("@") else name for name in names]
+    written = [protected(name) for name in names]
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow(written)
     return shlex.quote(text.getvalue())
@@ -377,7 +408,7 @@ def list_text(names: Sequence[str]) -> str:
     >>> list_text(["*_mut", "@home"])
     "['*_mut', '@@home']"
     """
-    return repr([f"@{name}" if name.startswith("@") else name for name in names])
+    return repr([protected(name) for name in names])
 
 
 def way_out(option: str, names: Sequence[str]) -> str:

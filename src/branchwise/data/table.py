@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._compat import import_extra, import_pandas, pandas_of
+from .._compat import assigned, import_extra, import_pandas, pandas_of
 from .._messages import counted, listed, parameter
 from .._typing import Matrix
-from .categories import are_numbers
+from .categories import INEXACT, are_numbers
 from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
@@ -406,7 +407,9 @@ def as_table(data: Any) -> Table:
     if mixed:
         converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
         kept = {*numeric.columns, *mixed}
-        numeric = data[[name for name in data.columns if name in kept]].assign(**converted)
+        numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
+    codes = long_codes(data[list(numeric.columns)])
+    numeric = numeric.drop(columns=codes)
     others = data.drop(columns=numeric.columns)
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
@@ -415,3 +418,29 @@ def as_table(data: Any) -> Table:
         annotations=others,
         source="the DataFrame",
     )
+
+
+def ends_of(numbers: Any) -> list[Any]:
+    """The smallest and the largest, if there are any."""
+    return [numbers.min(), numbers.max()] if len(numbers) else []
+
+
+def long_codes(frame: Any) -> list[str]:
+    """Columns of whole numbers that are too long for measurements: in decimals, digits are lost.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import long_codes
+    >>> long_codes(pd.DataFrame({"age": [71, 64], "ward": [2**53, 2**53 + 1], "crp": [3.5, 1e20]}))
+    ['ward']
+    """
+    whole = frame.select_dtypes("integer")
+    known = {name: ends_of(whole[name].dropna()) for name in whole}
+    for name, cells in frame.select_dtypes("object").items():
+        known[name] = [cell for cell in cells if isinstance(cell, Integral)]
+    return [
+        name
+        for name, cells in known.items()
+        if cells and (max(cells) >= INEXACT or min(cells) <= -INEXACT)
+    ]

@@ -7,16 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.categories import is_no_number
 from ..data.table import pandas_for_tables
 
-# What an empty cell is called, apart from what text_tables takes as missing in every column: in
-# a column of words these may be words ("None" is a therapy), among numbers they are not.
-MISSING_AMONG_NUMBERS = frozenset(
-    (
-        *("-", "--", ".", "..", "?", "*", "none", "missing", "unknown", "na", "nan"),
-        *("nd", "n.d.", "n.a.", "#n/a", "#value!", "#div/0!", "#num!", "#ref!"),
-    )
-)
 # A whole number with a zero before it is a code: 07766 is not 7766.
 CODE = re.compile(r"\s*0\d+\s*")
 NUMBER = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
@@ -112,7 +105,7 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
     pandas = pandas_for_tables()
     present = np.flatnonzero(column.notna().to_numpy())
     text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
-    spelt = np.array([cell.lower() in MISSING_AMONG_NUMBERS or not cell for cell in text], bool)
+    spelt = np.array([is_no_number(cell) for cell in text], bool)
     rows, text = present[~spelt], text[~spelt]
     good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
     good = np.asarray(good, dtype=bool)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.dates import as_dates, check_order
+from ..data.dates import DateOrder, as_dates, check_order, order_of
 from ..data.errors import InputError
 from ..data.selection import Selection
 from ..data.table import (
@@ -50,7 +50,7 @@ class Framed(NamedTuple):
 
 
 def table_from_frame(
-    framed: Framed, source: str, selection: Selection, *, date_order: str | None = None
+    framed: Framed, source: str, selection: Selection, *, date_order: DateOrder = None
 ) -> Table:
     """Numbers are features, everything else is an annotation; or as the selection says."""
     frame = framed.frame
@@ -92,7 +92,7 @@ class Sorted(NamedTuple):
     annotations: Any
     selection: Selection  # with names in the place of patterns
     id: str | None  # the column that names them
-    date_order: str | None = None  # as given, or as the dates themselves tell
+    date_order: DateOrder = None  # as given, or as the dates themselves tell
 
 
 def sort_columns(
@@ -102,7 +102,7 @@ def sort_columns(
     selection: Selection,
     *,
     typed: bool,
-    date_order: str | None = None,
+    date_order: DateOrder = None,
 ) -> Sorted:
     """Which columns name the samples, are features or are annotations.
 
@@ -146,15 +146,15 @@ def sort_columns(
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
     dates, notes, orders = dates_among(words, date_order)
-    if selection.features is not None:
-        notes = {name: note for name, note in notes.items() if name in selection.annotate}
-    warn_of_dates(notes, source)
+    if isinstance(date_order, str):
+        check_turned(notes, selection, source)
+    warn_of_dates(worth_telling(notes, selection), source)
     converted = {name: converted[name] for name in found if name in converted}
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():
         about[name] = values
-    told = date_order or (orders.pop() if len(orders) == 1 else None)
-    return Sorted(samples, found, converted, about, selection, id, told)
+    told = date_order if isinstance(date_order, str) else orders
+    return Sorted(samples, found, converted, about, selection, id, told or None)
 
 
 class Column(NamedTuple):
@@ -268,17 +268,67 @@ def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) 
     return {name: counts[name] for name in order}
 
 
-def dates_among(frame: Any, order: str | None) -> tuple[dict[str, Any], dict[str, str], set[str]]:
-    """Columns of text that are dates, as such, what is to be said of them, and their orders."""
+def dates_among(
+    frame: Any, order: DateOrder
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """Columns of text that are dates, as such, what is to be said of them, and their orders.
+
+    What does not fit the order of its own column is left to who knows that order.
+    """
     types = pandas_for_tables().api.types
-    found, notes, orders = dict[str, Any](), dict[str, str](), set[str]()
+    found, notes, orders = dict[str, Any](), dict[str, str](), dict[str, str]()
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-            dates = as_dates(frame[name], order)
+            dates = as_dates(frame[name], order_of(order, name))
             found |= {} if dates.values is None else {name: dates.values}
-            notes |= {name: dates.note} if dates.note else {}
-            orders |= set() if dates.order is None else {dates.order}
+            is_known = not isinstance(order, str | None) and name in order
+            notes |= {name: dates.note} if dates.note and not is_known else {}
+            orders |= {} if dates.order is None else {name: dates.order}
     return found, notes, orders
+
+
+def check_turned(notes: dict[str, str], selection: Selection, source: str) -> None:
+    """Dates to be encoded are not read in another order than the one that was asked for.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import Selection
+    >>> from branchwise.io.frames import check_turned
+    >>> notes = {"seen": "'31/01/2020', which is not a date with the month first"}
+    >>> check_turned(notes, Selection(annotate=["seen"]), "a.csv")
+    Traceback (most recent call last):
+    ...
+    branchwise.data.errors.InputError: 'seen' of a.csv holds '31/01/2020', which is not a date with
+    the month first, as date_order says; write such dates as 2020-01-31, or leave --date-order ...
+    """
+    turned = [
+        f"{name!r} of {source} holds {note}"
+        for name, note in notes.items()
+        if name in set(selection.annotate) and note.endswith(" first")
+    ]
+    if turned:
+        raise InputError(
+            f"{'; '.join(turned)}, as date_order says; write such dates as 2020-01-31, or leave "
+            "--date-order out (in Python date_order) to let the values of each column tell."
+        )
+
+
+def worth_telling(notes: dict[str, str], selection: Selection) -> dict[str, str]:
+    """Notes on dates, without what is wrong with those to be encoded, which is told there.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import Selection
+    >>> from branchwise.io.frames import worth_telling
+    >>> worth_telling({"seen": "dates in 9 of 10 cells", "born": ""}, Selection(annotate=["seen"]))
+    {'born': ''}
+    """
+    asked = set(selection.annotate)
+    return {
+        name: note
+        for name, note in notes.items()
+        if (note.startswith("day first") if name in asked else selection.features is None)
+    }
 
 
 def is_unnamed(name: str) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._compat import import_extra
 from ..data.categories import natural
+from ..data.dates import DateOrder
 from ..data.selection import Selection
 from ..data.table import (
     InputError,
@@ -113,7 +114,7 @@ def with_index_as_columns(frame: Any) -> Any:
     return frame.reset_index(names=names)
 
 
-def lazy_parquet(path: Path, selection: Selection, *, date_order: str | None = None) -> Table:
+def lazy_parquet(path: Path, selection: Selection, *, date_order: DateOrder = None) -> Table:
     """Numbers of a Parquet file or folder in groups of rows; the other columns are in memory."""
     arrow = import_extra("pyarrow", "reading Parquet", "cli")
     types = arrow.types

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from .._compat import import_extra
+from ..data.categories import is_empty
+from ..data.dates import DateOrder
 from ..data.errors import InputError, UnknownNameError
 from ..data.profile import (
     ANNOTATION,
@@ -39,13 +41,13 @@ from .frames import (
     look_at_columns,
     name_column,
     table_from_frame,
+    worth_telling,
 )
 from .problems import remedy_of, warn_of_dates, what_of
 from .safety import check_path
 from .tables import EXCEL, FEATHER, PARQUET, TEXT, Format, find_format, read_frame, read_table
 from .text import (
     DECIMAL_COMMA,
-    MISSING,
     N_SNIFFED,
     Text,
     choose_decimal,
@@ -125,7 +127,8 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
         framed, error = read_anyhow(path, kind, chosen, given)
         has_names = error is None or isinstance(error, UnknownNameError)
         verdicts, notes = judge(framed, str(path), chosen, order, has_names=has_names)
-        warn_of_dates(notes, str(path))
+        asked = present(chosen, [str(name) for name in framed.frame.columns])
+        warn_of_dates(worth_telling(notes, asked), str(path))
     # Not those of pandas, on rows that are longer than the header by empty cells.
     notes_of = [str(each.message) for each in said if each.category is UserWarning]
     table = None
@@ -181,7 +184,7 @@ def judge(
     framed: Framed,
     source: str,
     chosen: Selection,
-    date_order: str | None,
+    date_order: DateOrder,
     *,
     has_names: bool = True,
 ) -> tuple[list[Verdict], dict[str, str]]:
@@ -416,7 +419,7 @@ def cells_of(text: Text) -> Any:
 
     def as_column(cells: list[str]) -> Any:
         column = pandas_for_tables().Series(cells, dtype=object)
-        return column.mask(column.isin(MISSING), np.nan)
+        return column.mask(np.array([is_empty(cell) for cell in cells], dtype=bool), np.nan)
 
     return frame_of_lists([name.strip() for name in header], body, as_column, "")
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from .._messages import parameter, setting
+from ..data.dates import DateOrder
 from ..data.errors import InputError
 from ..data.selection import Selection, selection
 from ..data.table import Table, keep_features
@@ -74,7 +75,7 @@ def read_table(
     layer: str | None = None,
     sheet: str | None = None,
     encoding: str | None = None,
-    date_order: str | None = None,
+    date_order: DateOrder = None,
     lazy: bool = False,
 ) -> Table:
     r"""Read samples by features from a file, whose name tells the format.
@@ -115,9 +116,10 @@ def read_table(
         others.
     encoding : str, default=None
         For text: its encoding, such as "latin-1" or "cp1252"; by default UTF-8.
-    date_order : {"dmy", "mdy"}, default=None
-        For dates such as 02/01/2020: whether day or month comes first. By default the values tell;
-        if all of a column fit both ways, the day is first, with a warning.
+    date_order : {"dmy", "mdy"} or dict, default=None
+        For dates such as 02/01/2020: whether day or month comes first, in all columns or, in a
+        dict, by column. By default the values tell; if all of a column fit both ways, the day is
+        first, with a warning. With points (02.01.2020) the day is always first.
     lazy : bool, default=False
         Leave the values where they are: X is a Dask array, whose chunks are read when they are
         needed, by the workers if there is a cluster. For zarr, .h5ad, Parquet and .npy. A chunk is
@@ -162,7 +164,7 @@ def read_table(
     if found.is_frame and not lazy:
         framed = read_frame(path, found, chosen, given)
         return table_from_frame(framed, str(path), chosen, date_order=date_order)
-    options = {name: given[name] for name in found.options}
+    options: dict[str, Any] = {name: given[name] for name in found.options}
     options |= {"date_order": date_order} if found.is_frame else {}
     module = import_module(f".{found.module}", __package__)
     reader = getattr(module, found.lazy_reader if lazy and found.lazy_reader else found.reader)

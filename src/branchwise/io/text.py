@@ -15,18 +15,21 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from ..data.categories import INEXACT, MISSING
 from ..data.errors import InputError
 from ..data.selection import Selection
 from ..data.table import check_unique, pandas_for_tables
 from .cells import CODE
 from .frames import ID_NAME, Framed, is_unnamed
+from .grouped import read_groups, warn_of_groups
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-# Missing in every column; frames.MISSING_AMONG_NUMBERS are so among numbers only.
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"]
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*")
 DECIMAL_POINT = re.compile(r"\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
+# With points between thousands: maybe, and without doubt.
+MAYBE_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*")
+GROUPED_COMMA = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
 N_SNIFFED = 200
 
 # Bytes that are read at a time.
@@ -64,7 +67,7 @@ def read_frame(text: "Text", selection: Selection) -> Any:
             "names": list(range(len(names))),
             "index_col": False,
             "keep_default_na": False,
-            "na_values": MISSING,
+            "na_values": sorted(MISSING),
             "low_memory": False,
             # Left alone, pandas reads a line twice that begins with a blank after a lone return.
             "lineterminator": "\r" if head.has_returns else None,
@@ -72,6 +75,9 @@ def read_frame(text: "Text", selection: Selection) -> Any:
         # As text, so that names such as 007 stay what they are.
         as_text = dict.fromkeys(text_columns(names, selection.id), str)
         frame = pandas.read_csv(characters, dtype=as_text, float_precision="round_trip", **options)
+        annotated = [names.index(name) for name in selection.annotate]
+        for name, cells in read_long(text, frame, annotated, options).items():
+            frame[name] = cells
         if characters.has_code:
             for name, codes in read_codes(text, frame, options).items():
                 frame[name] = codes
@@ -88,7 +94,31 @@ def read_frame(text: "Text", selection: Selection) -> Any:
     if len(frame) and frame[len(names) - 1].isna().any():
         check_rows(text, names, head.separator)
     frame = without_empty_end(frame)
+    spared = {*annotated, *text_columns(names, selection.id)}
+    groups = read_groups(frame, head.decimal, head.separator, spared)
+    for name, plain in groups.items():
+        frame[name] = plain.values
+    warn_of_groups({names[name]: plain for name, plain in groups.items()}, path, head.decimal)
     return without_empty_unnamed(frame, names, path)
+
+
+def read_long(
+    text: "Text", frame: Any, columns: Sequence[int], options: dict[str, Any]
+) -> dict[int, Any]:
+    """Those of these columns, as text, whose numbers have more digits than decimals keep.
+
+    A gap in a column of whole numbers makes decimals of them.
+    """
+    wanted = [
+        name
+        for name in columns
+        if frame[name].dtype.kind == "f" and (np.abs(frame[name].to_numpy()) >= INEXACT).any()
+    ]
+    if not wanted:
+        return {}
+    characters = Characters(text.from_start(), text.encoding)
+    cells = pandas_for_tables().read_csv(characters, usecols=wanted, dtype=str, **options)
+    return {name: cells[name].str.strip() for name in wanted}
 
 
 def read_codes(text: "Text", frame: Any, options: dict[str, Any]) -> dict[int, Any]:
@@ -428,15 +458,16 @@ def choose_separator(text: Text) -> str:
 def choose_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
     """A comma, if it is no separator and numbers are written with it and never with a point.
 
-    Commas that may all stand between thousands decide nothing.
+    Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
     """
     if separator == ",":
         return "."
     cells = [cell for row in rows for cell in row]
+    if any(DECIMAL_POINT.fullmatch(cell) and not MAYBE_GROUPED.fullmatch(cell) for cell in cells):
+        return "."
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
-    points = any(DECIMAL_POINT.fullmatch(cell) for cell in cells)
-    clear = not all(THOUSANDS.fullmatch(cell) for cell in commas)
-    return "," if commas and clear and not points else "."
+    is_clear = not all(THOUSANDS.fullmatch(cell) for cell in commas)
+    return "," if is_clear or any(map(GROUPED_COMMA.fullmatch, cells)) else "."
 
 
 def check_header(names: Sequence[str], path: Path) -> None:

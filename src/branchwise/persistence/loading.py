@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ..data.dates import ORDERS
 from ..pipeline import Pipeline
 from ..placing.reference import axes_of
 from ..preprocessing import Preparation
@@ -49,7 +50,7 @@ def pipeline_from_state(state: dict[str, Any]) -> Pipeline:
 
 
 # What is said of reading in words, and in lists of names.
-WORDS = ("id", "sheet", "encoding", "date_order", "use_rep", "layer")
+WORDS = ("id", "sheet", "encoding", "use_rep", "layer")
 LISTS = ("include", "exclude", "annotate", "features")
 
 
@@ -64,7 +65,10 @@ def is_reading(reading: Any) -> TypeGuard[dict[str, Any]]:
     """
     if not isinstance(reading, dict):
         return False
-    words = [reading.get(name) for name in WORDS]
+    words, orders = [reading.get(name) for name in WORDS], reading.get("date_order")
+    by_column = list(orders.values()) if isinstance(orders, dict) else [orders]
+    if not all(order in (None, *ORDERS) for order in by_column):
+        return False
     lists = [reading.get(name) or [] for name in LISTS]
     if not all(isinstance(names, list) for names in lists):
         return False

@@ -8,7 +8,7 @@ import numpy as np
 from .._typing import Ints
 from ..data.dates import ORDERS
 from ..data.instants import instant
-from ..data.selection import literal
+from ..data.selection import exact, literal
 from ..preprocessing.covariates import Residuals
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan, in_list
 from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales, TreeMeans
@@ -73,7 +73,7 @@ def to_state(preparation: "Preparation") -> dict[str, Any]:
 
 def meant(parameter: str) -> str:
     """The name that such a parameter is."""
-    return parameter[1:] if parameter.startswith("@@") else parameter
+    return exact(parameter[1:] if parameter.startswith("@@") else parameter)
 
 
 def encoded_parameters(step: Encoding | None) -> dict[str, Any]:

@@ -5,44 +5,45 @@ p_k the share of level k among the known values of the training data,
 
     x_k = (1[level is k] − p_k) / √p_k.
 
-Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: a
-category weighs as much as a number, whatever its levels. One of two levels is a standardised number
-but for a rotation: distances between samples are those between 0 and 1 after standardising.
+Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: no
+axis has more of a category than of a number, but in squared distances it counts as much as K − 1
+numbers. One of two levels is a standardised number but for a rotation: distances between samples
+are those between 0 and 1 after standardising.
 """
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._compat import assigned
 from .._messages import counted, listed, parameter
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
+    MISSING,
     are_numbers,
     as_level,
     as_text,
     column_values,
-    declared_categories,
     distinct,
     is_missing,
-    natural,
+    is_no_number,
+    is_unknown,
 )
 from ..data.checks import check_numbers
+from ..data.dates import FIRST, NEARLY_ALL, DateOrder, order_of
 from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
 from ..data.selection import check_asked, expand, look_up
 from .columns import N_NAMED
+from .levels import UnknownLevels, check_exact, check_levels, codes_in, levels_in
 
 NUMBER, CATEGORY, ORDINAL, DATE, END = "number", "category", "ordinal", "date", "end of an age"
 KINDS = (NUMBER, CATEGORY, ORDINAL, DATE, END)
 DAYS_OF_A_YEAR = 365.25
-# A category of more levels is told, and one with a level for every other row is a name.
-MANY_LEVELS = 50
-LEAST_NAMES = 20
-# So many levels are named in a message.
-N_LEVELS = 10
 
 
 class Plan(NamedTuple):
@@ -107,14 +108,40 @@ def make_plan(
     for pattern, levels in (ordinal or {}).items():
         for name in look_up(expand([pattern]), known, "ordinal")[0]:
             ordered[name] = [as_level(level) for level in levels]
+    check_single(asked["ages"], known)
     plan = Plan(
         look_up(asked["categorical"], known, "categorical")[0],
         ordered,
         look_up(asked["dates"], known, "dates")[0],
-        {name: [str(start), str(end)] for name, (start, end) in (ages or {}).items()},
+        {
+            name: [look_up([end], known, "ages")[0][0] for end in pair]
+            for name, pair in (ages or {}).items()
+        },
     )
     check_plan(plan, known)
     return plan
+
+
+def check_single(ends: Sequence[str], known: Sequence[str]) -> None:
+    """An age is between two columns, not between many.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import check_single
+    >>> check_single(["born", "visit*"], ["born", "visit1", "visit2"])
+    Traceback (most recent call last):
+    ...
+    ValueError: ages has the pattern 'visit*', which fits 2 columns ('visit1', 'visit2'), but an age
+    is between two dates; name one of them.
+    """
+    for end in ends:
+        fits, _ = look_up([end], known, "ages")
+        if len(fits) > 1:
+            raise ValueError(
+                f"ages has the pattern {end!r}, which fits {len(fits)} columns "
+                f"({listed(map(repr, fits), N_NAMED)}), but an age is between two dates; name one "
+                "of them."
+            )
 
 
 def check_plan(plan: Plan, known: Sequence[str]) -> None:
@@ -170,6 +197,12 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
                 f"ordinal gives {name!r} the levels {', '.join(map(repr, texts)) or 'none'}, but "
                 "must give two or more different ones, in their order."
             )
+        gaps = [text for text in texts if text in MISSING]
+        if gaps:
+            raise ValueError(
+                f"ordinal gives {name!r} the level {gaps[0]!r}, but such cells are missing values; "
+                "leave it out of the levels, or call it by another word in the table, too."
+            )
     for name, ends in (ages or {}).items():
         if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
             raise ValueError(
@@ -222,7 +255,8 @@ class Encoding(NamedTuple):
     firsts : list of (str or None)
         The first date of each column of dates in the training data, the day 0.
     orders : list of (str or None)
-        Of each column of dates: "dmy" or "mdy" where that is what 03/04/2024 was in training.
+        Of each column of dates: "dmy" or "mdy" where that is what 03/04/2024 was in training. It
+        binds: a new date that does not fit is an error.
     ages : list of list of str
         New name, from and to.
 
@@ -257,19 +291,31 @@ class Encoding(NamedTuple):
         """Levels, shares and first dates of a table."""
         columns = [str(name) for name in X.columns]
         kinds = [plan.kind_of(name) for name in columns]
-        check_not_dates(X, plan.categorical)
+        problems = Problems()
         levels: list[list[str] | None] = []
         orders: list[Order] = []
         for name, kind in zip(columns, kinds, strict=True):
-            given = plan.ordinal.get(name)
-            levels.append(levels_in(X[name], name) if kind == CATEGORY else given)
+            levels.append(plan.ordinal.get(name))
             orders.append(order_in(X[name]) if kind in (DATE, END) else None)
+            if kind == CATEGORY and not are_dates(X[name]):
+                with problems.noted():
+                    levels[-1] = levels_in(X[name], name)
+        with problems.noted():
+            check_not_dates(X, plan.categorical)
         empty = np.empty(0)
         blank: list[str | None] = [None] * len(columns)
         ages = [[name, *pair] for name, pair in plan.ages.items()]
         step = cls(columns, kinds, levels, empty, blank, orders, ages)
-        codes, days = step._codes(X, "ordinal"), step._dates(X)
-        firsts = [first_date(days[name], name) if name in days else None for name in columns]
+        codes, days = step._codes(X, "ordinal", problems), step._dates(X, problems)
+        firsts: list[str | None] = list(blank)
+        for j, name in enumerate(columns):
+            if name in days:
+                with problems.noted():
+                    firsts[j] = first_date(days[name], name)
+        if problems.found:  # otherwise `apply` looks at them
+            with problems.noted():
+                step._numbers(X)
+        problems.tell()
         shares = [
             np.bincount(known, minlength=len(of)) / len(known)
             for name, kind, of in zip(columns, kinds, levels, strict=True)
@@ -286,8 +332,10 @@ class Encoding(NamedTuple):
             )
         return step
 
-    def with_order(self, order: Order) -> "Encoding":
+    def with_order(self, order: DateOrder) -> "Encoding":
         """The same where the dates were read before, with the day or the month first.
+
+        `order` is that of all columns, or in a dict by column.
 
         Examples
         --------
@@ -298,9 +346,13 @@ class Encoding(NamedTuple):
         >>> Encoding.fit(X, plan).with_order("mdy").orders
         ['mdy']
         """
-        are_dates = [kind in (DATE, END) for kind in self.kinds]
-        pairs = zip(self.orders, are_dates, strict=True)
-        return self._replace(orders=[order if own is None and is_ else own for own, is_ in pairs])
+        triples = zip(self.columns, self.kinds, self.orders, strict=True)
+        return self._replace(
+            orders=[
+                order_of(order, name) if own is None and kind in (DATE, END) else own
+                for name, kind, own in triples
+            ]
+        )
 
     @property
     def plan(self) -> Plan:
@@ -376,8 +428,11 @@ class Encoding(NamedTuple):
 
     def apply(self, X: Any) -> Floats:
         """The columns of a table, which has those of the training data, as numbers."""
-        codes, days = self._codes(X, "fit"), self._dates(X)
-        numbers = self._numbers(X)
+        problems, numbers = Problems(), np.empty((len(X), 0))
+        codes, days = self._codes(X, "fit", problems), self._dates(X, problems)
+        with problems.noted():
+            numbers = self._numbers(X)
+        problems.tell()
         out = np.empty((len(X), len(self.names)))
         at = start = taken = 0
         for j, (name, kind, of) in enumerate(
@@ -400,6 +455,35 @@ class Encoding(NamedTuple):
             out[:, at + k] = (days[end_] - days[start_]) / MICROSECONDS / DAYS_OF_A_YEAR
         return out
 
+    def warn_of_ages(self, encoded: Floats, names: Any = None) -> None:
+        """Years that are negative, as between dates that were swapped.
+
+        Examples
+        --------
+        >>> import warnings
+        >>> import pandas as pd
+        >>> from branchwise.preprocessing.encoding import Encoding, make_plan
+        >>> X = pd.DataFrame({"born": ["1980-01-01"], "seen": ["1970-01-01"]})
+        >>> plan = make_plan(list(X), "X", categorical=None, ordinal=None, dates=None,
+        ...                  ages={"age": ("born", "seen")})
+        >>> step = Encoding.fit(X, plan)
+        >>> with warnings.catch_warnings(record=True) as said:
+        ...     warnings.simplefilter("always")
+        ...     step.warn_of_ages(step.apply(X), ["P1"])
+        >>> print(said[0].message)
+        age 'age' is negative in 1 of 1 row, first in 'P1', where 'seen' is before 'born'; ...
+        """
+        for k, (age, start, end) in enumerate(self.ages):
+            rows = np.flatnonzero(encoded[:, len(self.names) - len(self.ages) + k] < 0)
+            if len(rows):
+                first = f"data row {rows[0] + 1}" if names is None else repr(str(names[rows[0]]))
+                warnings.warn(
+                    f"age {age!r} is negative in {len(rows):,} of {counted(len(encoded), 'row')}, "
+                    f"first in {first}, where {end!r} is before {start!r}; mend these dates, or "
+                    "name the two in the other order.",
+                    stacklevel=3,
+                )
+
     def with_known_levels(self, X: Any) -> Any:
         """The table with empty cells where a level is one that the fit did not know.
 
@@ -419,7 +503,7 @@ class Encoding(NamedTuple):
                 codes, others = codes_in(X[name], of)
                 if others:
                     emptied[name] = X[name].astype(object).where(codes >= 0, None)
-        return X.assign(**emptied)
+        return assigned(X, emptied)
 
     def _numbers(self, X: Any) -> Floats:
         """The columns of numbers, side by side; what else they hold is told."""
@@ -452,27 +536,66 @@ class Encoding(NamedTuple):
             )
         return np.asarray(table, dtype=np.float64)
 
-    def _codes(self, X: Any, given_by: str) -> dict[str, Ints]:
+    def _codes(self, X: Any, given_by: str, problems: "Problems") -> dict[str, Ints]:
         """The number of each cell's level, −1 where it is missing; other levels are told."""
         found, unknown = dict[str, Ints](), list[UnknownLevels]()
         for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
             if kind in (CATEGORY, ORDINAL) and of is not None:
-                found[name], others = codes_in(X[name], of)
-                if others:
-                    unknown.append(UnknownLevels(name, others, of))
-        check_levels(unknown, len(X), given_by)
+                with problems.noted():
+                    check_exact(distinct(X[name])[1], name)
+                    found[name], others = codes_in(X[name], of)
+                    unknown += [UnknownLevels(name, others, of)] if others else []
+        with problems.noted():
+            check_levels(unknown, len(X), given_by)
         return found
 
-    def _dates(self, X: Any) -> dict[str, Floats]:
+    def _dates(self, X: Any, problems: "Problems") -> dict[str, Floats]:
         """Microseconds since 1970 of each column of dates; what is not a date is told."""
         found, wrong = dict[str, Floats](), list[str]()
         for name, kind, order in zip(self.columns, self.kinds, self.orders, strict=True):
             if kind in (DATE, END):
-                found[name], is_wrong, is_open = instants(X[name], order)
-                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open)
+                days, is_wrong, is_open = instants(X[name], order)
+                is_fine = not (is_wrong.any() or is_open.any())
+                found |= {name: days} if is_fine else {}
+                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open, order)
         if wrong:
-            raise ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}.")
+            problems.found.append(ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}."))
         return found
+
+
+class Problems:
+    """What is wrong with the columns of a table, to be told together.
+
+    Examples
+    --------
+    >>> from branchwise.preprocessing.encoding import Problems
+    >>> problems = Problems()
+    >>> for name in ("sex", "site"):
+    ...     with problems.noted():
+    ...         raise ValueError(f"column {name!r} is empty; leave it out.")
+    >>> problems.tell()
+    Traceback (most recent call last):
+    ...
+    ValueError: column 'sex' is empty; leave it out. Also: column 'site' is empty; leave it out.
+    """
+
+    def __init__(self) -> None:
+        self.found = list[Exception]()
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Go on after an error."""
+        try:
+            yield
+        except ValueError as error:
+            self.found.append(error)
+
+    def tell(self) -> None:
+        """Raise what was found, in one message."""
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise ValueError(" Also: ".join(map(str, self.found))) from self.found[0]
 
 
 def width_of(kind: str, levels: Sequence[str] | None) -> int:
@@ -504,117 +627,6 @@ def indicators(codes: Ints, shares: Floats) -> Floats:
     return np.asarray(values)
 
 
-def levels_in(column: Any, name: str) -> list[str]:
-    """The levels that occur: declared ones in their order, others as people would sort them.
-
-    Examples
-    --------
-    >>> from branchwise.preprocessing.encoding import levels_in
-    >>> levels_in(["day 10", None, "day 2"], "visit"), levels_in([2.0, 1, 2], "grade")
-    (['day 2', 'day 10'], ['1', '2'])
-    """
-    codes, values = distinct(column)
-    seen, n_known = {as_level(value) for value in values}, int((codes >= 0).sum())
-    if not seen:
-        raise ValueError(
-            f"column {name!r} is named in categorical, but none of its {len(codes)} cells has a "
-            "value; leave it out."
-        )
-    declared = declared_categories(column)
-    if declared is None:
-        found = sorted(sorted(seen), key=natural)
-    else:
-        order = dict.fromkeys(map(as_level, declared))
-        found = [text for text in order if text in seen]
-    if len(seen) > max(LEAST_NAMES, n_known / 2):
-        raise ValueError(
-            f"column {name!r} is named in categorical, but has {len(seen):,} levels in "
-            f"{n_known:,} rows ({listed(map(repr, found), 3)}), almost one for each, as names "
-            "or measurements have; leave it out, or join its levels to fewer."
-        )
-    if len(seen) > MANY_LEVELS:
-        warnings.warn(
-            f"category {name!r} has {len(seen)} levels, and becomes as many columns; join rare "
-            "levels if that is too many.",
-            stacklevel=2,
-        )
-    if len(seen) == 1:
-        warnings.warn(
-            f"category {name!r} has one level only, {found[0]!r}, and tells no samples apart; its "
-            "column is 0 for all of them.",
-            stacklevel=2,
-        )
-    return found
-
-
-def codes_in(column: Any, levels: Sequence[str]) -> tuple[Ints, dict[str, Ints]]:
-    """The number of each cell's level, −1 if it is missing; and the rows of all other levels.
-
-    Examples
-    --------
-    >>> from branchwise.preprocessing.encoding import codes_in
-    >>> codes_in(["m", None, "x", "f"], ["f", "m"])
-    (array([ 1, -1, -1,  0]), {'x': array([2])})
-    """
-    cells, values = distinct(column)
-    number = {as_level(level): k for k, level in enumerate(levels)}
-    texts = [as_level(value) for value in values]
-    # One more, for cells without a value.
-    level_of = np.array([*(number.get(text, -1) for text in texts), -1], dtype=np.intp)
-    others: dict[str, Ints] = {}
-    for k in [k for k, text in enumerate(texts) if text not in number]:
-        rows = np.flatnonzero(cells == k)
-        others[texts[k]] = np.concatenate([others.get(texts[k], rows[:0]), rows])
-    return level_of[cells], others
-
-
-class UnknownLevels(NamedTuple):
-    """Levels of a column that nobody told of, with their rows."""
-
-    name: str
-    others: dict[str, Ints]
-    levels: list[str]
-
-
-def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -> None:
-    """Say in one sentence which levels of which columns are not known, and what to do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.preprocessing.encoding import UnknownLevels, check_levels
-    >>> check_levels([UnknownLevels("sex", {"x": np.array([2])}, ["f", "m"])], 40, "fit")
-    Traceback (most recent call last):
-    ...
-    ValueError: 1 of 40 rows has a level that the fit did not know: 'sex' has 'x' in 1 row, first
-    in data row 3 (known: 'f', 'm'); mend ...
-    """
-    if not unknown:
-        return
-    rows = set[int]()
-    told = []
-    for name, others, levels in unknown:
-        mine = np.unique(np.concatenate(list(others.values())))
-        rows.update(mine.tolist())
-        told.append(
-            f"{name!r} has {listed(map(repr, others), N_NAMED)} in {counted(len(mine), 'row')}, "
-            f"first in data row {mine[0] + 1:,} ({'known' if given_by == 'fit' else 'given'}: "
-            f"{listed(map(repr, levels), N_LEVELS)})"
-        )
-    who = "the fit did not know" if given_by == "fit" else "ordinal does not name"
-    more = (
-        "or fit again with samples of these levels"
-        if given_by == "fit"
-        else "or name these levels in ordinal, too, in their place"
-    )
-    has = "has a level" if len(rows) == 1 else "have levels"
-    raise ValueError(
-        f"{len(rows):,} of {counted(n_rows, 'row')} {has} that {who}: "
-        f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
-        f"the rows out, {more}."
-    )
-
-
 def first_date(days: Floats, name: str) -> str:
     """The first of the dates, which is day 0."""
     if np.isnan(days).all():
@@ -625,7 +637,9 @@ def first_date(days: Floats, name: str) -> str:
     return as_iso(np.nanmin(days))
 
 
-def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> list[str]:
+def date_problems(
+    name: str, cells: Any, is_wrong: Bools, is_open: Bools, order: Order = None
+) -> list[str]:
     """What is wrong with a column of dates, in parts of a sentence.
 
     Examples
@@ -634,6 +648,9 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
     >>> from branchwise.preprocessing.encoding import date_problems
     >>> date_problems("seen", ["soon", "x"], np.array([True, True]), np.array([False, False]))
     ["column 'seen' holds 'soon' in data row 1, which is not a date (2 such cells)"]
+    >>> date_problems("seen", ["31/01/2020"], np.array([True]), np.array([False]), "mdy")
+    ["column 'seen' holds '31/01/2020' in data row 1, which is not a date with the month first, as
+    dates of the fit have it"]
     """
     is_bad, what = is_wrong, "which is not a date"
     if not is_wrong.any():
@@ -641,7 +658,14 @@ def date_problems(name: str, cells: Any, is_wrong: Bools, is_open: Bools) -> lis
     if not is_bad.any():
         return []
     row, n = int(is_bad.argmax()), int(is_bad.sum())
-    more = f" ({n:,} such cells)" if n > 1 else ""
+    if order is not None and is_wrong.any() and instant(cells[row]) is not None:
+        what += f" with the {FIRST[order]} first, as dates of the fit have it"
+    known = np.array([not is_unknown(c) and not is_no_number(c) for c in cells], dtype=bool)
+    n_known = int(known.sum())
+    told = [f"{n:,} such cells"] if n > 1 else []
+    if is_bad is is_wrong and NEARLY_ALL * n_known <= n_known - n:
+        told.append(f"{n_known - n:,} of {n_known:,} values are dates")
+    more = f" ({', '.join(told)})" if told else ""
     return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1:,}, {what}{more}"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._compat import assigned
 from .._typing import Floats, Ints, Matrix
 from ..data.instants import instant
 from ..data.row_order import row_keys
@@ -224,7 +225,7 @@ def training_rows(given: Features, names: Sequence[str], rows: Ints, about: Any)
     frame = about[others].iloc[rows].reset_index(drop=True)
     known = [name for name in names if name in at]
     values = dict(zip(known, numbers.T, strict=True))
-    return frame.assign(**values)[list(names)]
+    return assigned(frame, values)[list(names)]
 
 
 def encoded_covariates(step: Any, covariates: Any) -> Floats | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .._compat import import_extra
+from .._compat import assigned, import_extra
 from .._messages import listed
 from .._typing import Matrix
 from ..data.dask import as_chunks, is_dask
@@ -189,4 +189,4 @@ def with_columns(table: Any, new: Mapping[str, Any], stale: Iterable[str]) -> An
     """A table with other columns."""
     pandas = import_extra("pandas", "a table of cells", "anndata")
     gone = [name for name in stale if name in table and name not in new]
-    return pandas.DataFrame(in_memory(table)).drop(columns=gone).assign(**new)
+    return assigned(pandas.DataFrame(in_memory(table)).drop(columns=gone), new)

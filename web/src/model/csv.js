@@ -6,13 +6,14 @@
  * @property {string[][]} rows
  * @property {string} separator
  * @property {"." | ","} decimal
+ * @property {"." | "," | ""} grouping  The sign that may stand between thousands.
  */
 
 /** Missing in every column. */
 const MISSING = new Set(["", ..."NA N/A n/a #N/A NaN nan NULL null <NA>".split(" ")]);
-/** Missing among numbers: in a column of words these may be words ("None" is a therapy). */
+/** Missing among numbers and dates: in a column of words these may be words ("None" is a therapy). */
 const MISSING_AMONG_NUMBERS = new Set([
-  ..."- -- . .. ? * none missing unknown nd n.d. n.a. na nan".split(" "),
+  ..."- -- . .. ? * none missing unknown nd n.d. n.a. na nan n/a null <na>".split(" "),
   ..."#n/a #value! #div/0! #num! #ref!".split(" "),
 ]);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
@@ -21,6 +22,14 @@ const NOT_A_NUMBER = /^[+-]?nan$/i;
 const DECIMAL_COMMA = /^\s*[+-]?\d+,\d+([eE][+-]?\d+)?\s*$/;
 const DECIMAL_POINT = /^\s*[+-]?\d+\.\d+([eE][+-]?\d+)?\s*$/;
 const THOUSANDS = /^\s*[+-]?\d{1,3}(,\d{3})+\s*$/;
+/** With points between thousands: maybe, and without doubt. */
+const MAYBE_GROUPED = /^\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*$/;
+const GROUPED_COMMA = /^\s*[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*$/;
+/** By the sign between thousands: the twin of branchwise.io.grouped. */
+const GROUPED = {
+  ".": /^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d*)?$/,
+  ",": /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/,
+};
 /** What spreadsheets take for a formula, or skip before they look for one; apostrophes may precede. */
 const FORMULA = /^'*[=+\-@\t\r\n]/;
 const SEPARATORS = [",", ";", "\t"];
@@ -60,7 +69,8 @@ export function parseTable(text, { usual = "", known = [] } = {}) {
   const width = isHeader ? names.length : lines[0].length;
   const data = withoutEmptyEnd(isHeader ? records.slice(1) : records);
   const rows = data.map((record) => cellsOf(record, width, isHeader));
-  return { names, rows, separator, decimal };
+  const grouping = decimal === "," ? "." : separator === "," ? "," : "";
+  return { names, rows, separator, decimal, grouping };
 }
 
 /**
@@ -212,7 +222,7 @@ function hasHeader(lines, known) {
 /**
  * A comma, if it is not the separator and numbers are written with it and never with a point.
  *
- * Commas that may all stand between thousands decide nothing.
+ * Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
  *
  * @param {string[][]} rows
  * @param {string} separator
@@ -225,8 +235,9 @@ function chooseDecimal(rows, separator) {
   const cells = rows.slice(0, N_SNIFFED).flat();
   const commas = cells.filter((cell) => DECIMAL_COMMA.test(cell));
   const isClear = !commas.every((cell) => THOUSANDS.test(cell));
-  const points = cells.some((cell) => DECIMAL_POINT.test(cell));
-  return commas.length > 0 && isClear && !points ? "," : ".";
+  const points = cells.some((cell) => DECIMAL_POINT.test(cell) && !MAYBE_GROUPED.test(cell));
+  const hasBoth = cells.some((cell) => GROUPED_COMMA.test(cell));
+  return (isClear || hasBoth) && !points ? "," : ".";
 }
 
 /** The records without those of separators that spreadsheets leave at the end. */
@@ -261,15 +272,27 @@ export function isMissing(text) {
 }
 
 /**
+ * The same among numbers and dates.
+ *
+ * @param {string} text
+ */
+export function isNoNumber(text) {
+  const word = text.trim();
+  return MISSING.has(word) || MISSING_AMONG_NUMBERS.has(word.toLowerCase());
+}
+
+/**
  * The number that a cell spells; NaN where it says that there is none.
  *
  * @param {string} text
  * @param {"." | ","} [decimal]
+ * @param {"." | "," | ""} [grouping]
  * @returns {number}
  */
-export function parseNumber(text, decimal = ".") {
-  const word = text.trim();
-  if (MISSING.has(word) || MISSING_AMONG_NUMBERS.has(word.toLowerCase())) {
+export function parseNumber(text, decimal = ".", grouping = "") {
+  const spelt = text.trim();
+  const word = GROUPED[grouping]?.test(spelt) ? spelt.replaceAll(grouping, "") : spelt;
+  if (isNoNumber(word)) {
     return NaN;
   }
   const plain = decimal === "," && !word.includes(".") ? word.replace(",", ".") : word;

@@ -18,7 +18,8 @@ const [FIRST_YEAR, LAST_YEAR] = [1800, 2199];
  * Microseconds since 1970 in UTC; NaN if day and month may be either, null if it is not a date.
  *
  * @param {string} text
- * @param {string | null} [order]  "dmy" or "mdy", what 03/04/2024 means, where that is known.
+ * @param {string | null} [order]  "dmy" or "mdy", what 03/04/2024 means, where that is known; it
+ *   binds.
  * @returns {number | null}
  */
 export function instant(text, order = null) {
@@ -26,13 +27,8 @@ export function instant(text, order = null) {
   if (parts === null) {
     return null;
   }
-  // With points the day comes first, wherever dates are written with them.
-  const ways = { "": ["mdy"], ".": ["dmy"] }[parts.sign] ?? ORDERS;
-  const fits = ways.filter((way) => moment(parts, way) !== null);
-  if (fits.includes(order)) {
-    return moment(parts, order);
-  }
-  const values = fits.map((way) => moment(parts, way));
+  const ways = order === null ? ORDERS : [order];
+  const values = ways.map((way) => moment(parts, way)).filter((value) => value !== null);
   if (values.length === 0) {
     return null;
   }
@@ -62,9 +58,10 @@ function spelt(text) {
   return null;
 }
 
-/** Microseconds since 1970, or null if there is no such day or time. */
+/** Microseconds since 1970, or null if there is no such day or time; with points the day is first. */
 function moment({ year, first, second, sign, clock }, order) {
-  const [month, day] = sign !== "" && order === "dmy" ? [second, first] : [first, second];
+  const isDayFirst = sign === "." || (sign !== "" && order === "dmy");
+  const [month, day] = isDayFirst ? [second, first] : [first, second];
   const [hour, minute, seconds, part, zone] = clock;
   const [h, m, s] = [Number(hour ?? 0), Number(minute ?? 0), Number(seconds ?? 0)];
   const date = new Date(Date.UTC(2000, 0, 1));

@@ -12,7 +12,7 @@
  * @property {string[]} without  These, and of several samples those that none has a value of.
  */
 
-import { isMissing, parseNumber, parseTable } from "./csv.js";
+import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
 import { instant } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
@@ -53,10 +53,10 @@ export function readSamples(text, model, { usual = "" } = {}) {
   const samples = table.rows.map((cells, i) => ({
     id: id >= 0 && !isMissing(cells[id]) ? cells[id].trim() : `new ${i + 1}`,
     row: i + 1,
-    ...readFeatures(cells, columns, model.features, encode, table.decimal, i + 1),
+    ...readFeatures(cells, columns, model.features, encode, table, i + 1),
     covariates: model.covariates.map((name, k) => {
       const cell = cells[columns[model.features.length + k]];
-      return readCovariate(cell, name, adjust.levels[k], table.decimal, i + 1);
+      return readCovariate(cell, name, adjust.levels[k], table, i + 1);
     }),
   }));
   checkCovariates(samples, model);
@@ -71,8 +71,8 @@ export function readSamples(text, model, { usual = "" } = {}) {
         "as in fit.",
     );
   }
-  checkDates(kept, model.features);
-  checkLevels(kept, encode);
+  const problems = [...strangeLevels(kept, encode), ...strangeDates(kept, model.features, encode)];
+  if (problems.length > 0) throw new Error(problems.join(" Also: "));
   checkValues(kept, model);
   for (const { covariates } of adjust === undefined ? [] : kept) {
     encodeCovariates(adjust, covariates);
@@ -169,16 +169,16 @@ function idColumn({ names, rows }, columns) {
  * The features of one row: numbers, the number of a level, or microseconds since 1970; NaN where they
  * are missing. And the cells that are levels or dates for nobody, by column.
  */
-function readFeatures(cells, columns, features, encode, decimal, row) {
+function readFeatures(cells, columns, features, encode, style, row) {
   const [strange, undated] = [new Map(), new Map()];
   const values = Float64Array.from(features, (name, j) => {
     if (columns[j] < 0) return NaN;
     const [cell, kind] = [cells[columns[j]], encode?.kinds[j] ?? "number"];
     if (kind === "number") {
-      return readNumber(cell, name, decimal, row);
+      return readNumber(cell, name, style, row);
     }
     const levels = encode.levels[j];
-    if (isMissing(cell) && !levels?.includes(cell)) {
+    if (levels ? isMissing(cell) : isNoNumber(cell)) {
       return NaN;
     }
     if (levels) {
@@ -198,8 +198,8 @@ function readFeatures(cells, columns, features, encode, decimal, row) {
 }
 
 /** The number in a cell of a feature. */
-function readNumber(cell, name, decimal, row) {
-  const value = numberIn(cell, decimal);
+function readNumber(cell, name, style, row) {
+  const value = numberIn(cell, style);
   if (value === null) {
     throw new Error(
       `column ${quoted(name)} holds ${quoted(cell.trim())} in data row ${row}, which is no ` +
@@ -210,8 +210,8 @@ function readNumber(cell, name, decimal, row) {
   return value;
 }
 
-/** Dates are dates: as branchwise.preprocessing.encoding says it. */
-function checkDates(samples, features) {
+/** What is not a date, in a sentence, if there is any: as branchwise.preprocessing.encoding says it. */
+function strangeDates(samples, features, encode) {
   const told = features.flatMap((name, j) => {
     const all = samples.filter(({ undated }) => undated.has(j));
     const wrong = all.filter(({ undated }) => !undated.get(j).isOpen);
@@ -223,23 +223,28 @@ function checkDates(samples, features) {
     }
     const more = bad.length > 1 ? ` (${bad.length} such cells)` : "";
     const { text } = bad[0].undated.get(j);
+    const order = encode.orders[j];
+    const first = order === "dmy" ? "day" : "month";
+    const isTurned = wrong.length > 0 && order !== null && instant(text) !== null;
+    const why = isTurned ? ` with the ${first} first, as dates of the fit have it` : "";
     return [
-      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${more}`,
+      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${why}${more}`,
     ];
   });
-  if (told.length > 0) {
-    throw new Error(
-      `${told.join("; ")}; write dates as 2024-03-31 (year, month, day), empty the cells if they ` +
-        "are not known, or leave the column out.",
-    );
+  if (told.length === 0) {
+    return [];
   }
+  return [
+    `${told.join("; ")}; write dates as 2024-03-31 (year, month, day), empty the cells if they are ` +
+      "not known, or leave the column out.",
+  ];
 }
 
-/** Levels are those of the fit: as branchwise.preprocessing.encoding.check_levels says it. */
-function checkLevels(samples, encode) {
+/** Levels that the fit did not know, in a sentence: as branchwise.preprocessing.levels says it. */
+function strangeLevels(samples, encode) {
   const wrong = samples.filter(({ strange }) => strange.size > 0);
   if (wrong.length === 0) {
-    return;
+    return [];
   }
   const told = encode.columns.flatMap((name, j) => {
     const mine = wrong.filter(({ strange }) => strange.has(j));
@@ -252,12 +257,12 @@ function checkLevels(samples, encode) {
         `row ${mine[0].row} (known: ${listed(encode.levels[j].map(quoted), 10)})`,
     ];
   });
-  throw new Error(
+  return [
     `${wrong.length} of ${rowsOf(samples.length)} ` +
       `${wrong.length === 1 ? "has a level" : "have levels"} that the fit did not know: ` +
       `${listed(told)}; mend these cells, empty them if the value is not known, leave the rows ` +
       "out, or fit again with samples of these levels.",
-  );
+  ];
 }
 
 /** A number of rows. */
@@ -266,11 +271,11 @@ function rowsOf(n) {
 }
 
 /** One covariate of a row: a number, or the text of a level; NaN where it is missing. */
-function readCovariate(cell, name, levels, decimal, row) {
+function readCovariate(cell, name, levels, style, row) {
   if (levels !== null) {
     return isMissing(cell) && !levels.includes(cell) ? NaN : cell;
   }
-  const value = numberIn(cell, decimal);
+  const value = numberIn(cell, style);
   if (value === null || Math.abs(value) === Infinity) {
     throw new Error(
       `covariate ${quoted(name)} must hold numbers, as it did in fit, but holds ` +
@@ -280,10 +285,10 @@ function readCovariate(cell, name, levels, decimal, row) {
   return value;
 }
 
-/** The number in a cell; null if it holds something else. */
-function numberIn(cell, decimal) {
+/** The number in a cell of a table of this style; null if it holds something else. */
+function numberIn(cell, style) {
   try {
-    return parseNumber(cell, decimal);
+    return parseNumber(cell, style.decimal, style.grouping);
   } catch {
     return null;
   }

@@ -278,26 +278,33 @@ export function encodeRow({ columns, kinds, levels, shares, firsts, ages }, valu
   return Float64Array.from([...encoded, ...years]);
 }
 
+const WHOLE = /^[+-]?(0|[1-9]\d*)(\.0*)?$/;
+const DECIMAL = /^[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+const TRUTH = /^(true|TRUE|false|FALSE)$/;
+
 /**
- * The number of a level, or −1. Whole numbers and truth values may be spelt in several ways.
+ * The number of a level, or −1, however a number or a truth value is written.
  *
  * @param {string} text
  * @param {string[]} levels
  */
 export function levelOf(text, levels) {
+  return levels.map(asLevel).lastIndexOf(asLevel(text));
+}
+
+/**
+ * The name of a level: the twin of branchwise.data.categories.as_level.
+ *
+ * @param {string} text
+ */
+export function asLevel(text) {
   const word = text.trim();
-  const isWhole = /^[+-]?\d+(\.0*)?$/.test(word);
-  const isTruth = /^(true|TRUE|false|FALSE)$/.test(word);
-  const spellings = [text, word];
-  if (isWhole) {
-    spellings.push(String(BigInt(word.replace(/^\+|\.0*$/g, ""))));
+  if (WHOLE.test(word)) {
+    return word.replace(/\..*$/, "").replace("+", "").replace("-0", "0");
   }
-  if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(word)) {
-    spellings.push(String(Number(word)));
+  if (DECIMAL.test(word)) {
+    const number = Number(word);
+    return Math.abs(number) < 2 ** 53 ? String(number) : word;
   }
-  if (isTruth) {
-    spellings.push(word[0].toUpperCase() + word.slice(1).toLowerCase());
-  }
-  const spelling = spellings.find((candidate) => levels.includes(candidate));
-  return spelling === undefined ? -1 : levels.indexOf(spelling);
+  return TRUTH.test(word) ? word[0].toUpperCase() + word.slice(1).toLowerCase() : word;
 }

@@ -70,7 +70,23 @@ test("commas are decimal signs where they do not separate", () => {
   assert.equal(parseTable("a;b\n1,5;2,25").decimal, ",");
   assert.equal(parseTable("a;b\n1,500;2,250").decimal, ".");
   assert.equal(parseTable("a;b\n1,5;2.5").decimal, ".");
+  assert.equal(parseTable("a;b\n1,5;1.234").decimal, ",");
+  assert.equal(parseTable("a;b\n12.345,678;1.234").decimal, ",");
+  assert.equal(parseTable("a;b\n1,5;0.567").decimal, ".");
   assert.equal(parseTable("a,b\n1,5").decimal, ".");
+});
+
+test("signs between thousands are left out", () => {
+  const european = parseTable("a;b\n1,5;1.234");
+  assert.equal(parseNumber("12.345,6", european.decimal, european.grouping), 12345.6);
+  assert.equal(parseNumber("1.234", european.decimal, european.grouping), 1234);
+  const american = parseTable('a,b\n1.5,"3,360"');
+  assert.equal(parseNumber("3,360", american.decimal, american.grouping), 3360);
+  assert.equal(parseNumber("1.234", american.decimal, american.grouping), 1.234);
+  for (const text of ["3,36", "0,567", "3,3600"]) {
+    assert.throws(() => parseNumber(text, american.decimal, american.grouping), /is no number/);
+  }
+  assert.equal(parseTable("a\tb\n1,500\t2").grouping, "");
 });
 
 test("rows of numbers have no header", () => {

@@ -33,8 +33,14 @@ test("day and month may be either unless their order is known", () => {
   assert.ok(Number.isNaN(instant("03/04/2024")));
   assert.equal(instant("03/04/2024", "dmy"), Date.UTC(2024, 3, 3) * 1000);
   assert.equal(instant("03/04/2024", "mdy"), Date.UTC(2024, 2, 4) * 1000);
-  assert.equal(instant("31/03/2024", "mdy"), MARCH);
   assert.equal(instant("04.03.2024", "mdy"), Date.UTC(2024, 2, 4) * 1000);
+  assert.equal(instant("2024-03-31", "mdy"), MARCH);
+});
+
+test("a known order binds", () => {
+  assert.equal(instant("31/03/2024", "mdy"), null);
+  assert.equal(instant("03/31/2024", "dmy"), null);
+  assert.equal(instant("03/31/2024", "mdy"), MARCH);
 });
 
 const NONE = [

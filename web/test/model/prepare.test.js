@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
+  asLevel,
   encodeCovariates,
   encodeRow,
   prepare,
@@ -166,4 +167,28 @@ test("other steps leave an encoded row its gaps, and indicators as they are", ()
   const weigh = { name: "weigh", mean: numbers(0, 0), scale: numbers(0.5, 0) };
   assert.deepEqual(after([weigh], [3, NaN]), [6, NaN]);
   assert.deepEqual(after([ADJUST], [NaN, NaN], [42, "b"]), [NaN, NaN]);
+});
+
+/** The same as in tests/data/test_categories.py. */
+const SPELLINGS = {
+  "LumA ": "LumA",
+  " 2.0": "2",
+  "+2": "2",
+  "-0": "0",
+  "1.50": "1.5",
+  ".5": "0.5",
+  "1e5": "100000",
+  "1E5": "100000",
+  "1e300": "1e300",
+  "007": "007",
+  "9007199254740993": "9007199254740993",
+  TRUE: "True",
+  "1e5x": "1e5x",
+};
+
+test("a level has one name", () => {
+  for (const [text, level] of Object.entries(SPELLINGS)) {
+    assert.equal(asLevel(text), level);
+    assert.equal(asLevel(level), level);
+  }
 });
