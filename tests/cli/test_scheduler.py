@@ -132,10 +132,10 @@ def test_result_can_be_used_as_any_other(files, tmp_path, branchwise):
 def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, branchwise, ending):
     paths = [tmp_path / f"{name}.{ending}" for name in ("memory", "lazy")]
     for path, options in zip(paths, ([], ["--scheduler", "threads"]), strict=True):
-        code, text, err = branchwise(
+        code, text, _ = branchwise(
             "transform", fitted, files / "patients.parquet", "-o", path, *options
         )
-        assert (code, err) == (0, "")
+        assert code == 0
         assert text == f"150 rows placed in {path}\n"
     if ending == "parquet":
         frames = [pd.read_parquet(path) for path in paths]
@@ -151,9 +151,19 @@ def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, branchwise
 def test_new_rows_to_the_screen_and_as_json(fitted, files, branchwise):
     given = ["transform", fitted, files / "patients.parquet", "--scheduler", "threads"]
     code, text, err = branchwise(*given)
-    assert (code, err) == (0, "")
-    assert pd.read_csv(io.StringIO(text), index_col=0).shape[0] == N
+    assert code == 0
+    places = pd.read_csv(io.StringIO(text), index_col=0)
+    assert places.shape[0] == N
     facts = json.loads(branchwise(*given, "--json")[1])
+    n_far, n_between = facts["far"], facts["between_branches"]
+    assert (n_far, n_between) == (
+        (places["p"] <= 0.05).sum(),
+        (places["likeliest_branch"] != places["branch"]).sum(),
+    )
+    assert [line.split(" of 150 rows")[0] for line in err.splitlines()] == [
+        f"branchwise: {n_far}",
+        f"branchwise: {n_between}",
+    ]
     assert facts["n_samples"] == len(facts["places"]) == N
 
 
