@@ -55,8 +55,8 @@ from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import CATEGORY, END, NUMBER
-from .trajectory.clumps import clumps_message, n_tips, two_valued
+from .preprocessing.encoding import END, NUMBER
+from .trajectory.clumps import groups_message
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
 from .trajectory.learning import learn
@@ -64,8 +64,6 @@ from .trajectory.occupancy import occupancy_message
 
 # Resamples without being asked: enough to see that they disagree.
 N_RESAMPLES = 20
-# Forks are looked for again without categories, if so many features are left.
-LEAST_LEFT = 2
 # Prepared rows are kept by the workers if they have so many times the memory.
 HELD = 4
 
@@ -164,7 +162,7 @@ def fit_pipeline(
     if estimator is None:
         path = learn(X, names=names, **(learning or {}))
         model = path.estimator_
-        doubt = warning_of_clumps(path, table, rows, about, preparation, learning or {})
+        doubt = groups_message(path, rows, about, preparation, learning or {})
         if doubt is not None:
             warnings.warn(doubt, stacklevel=2)
     else:
@@ -306,50 +304,6 @@ def measured(preparation: Preparation, X: Any, features: Sequence[str]) -> tuple
     step = preparation.steps_["encode"]
     kept = np.flatnonzero(~step.is_indicator)
     return X[:, kept], [step.names[j] for j in kept]
-
-
-def warning_of_clumps(
-    path: Trajectory,
-    table: Table,
-    rows: Any,
-    about: Any,
-    preparation: Preparation,
-    learning: dict[str, Any],
-) -> str | None:
-    """What to say of forks that are not there without categories and columns of two values.
-
-    Nothing of sparse tables, those not in memory, and where fewer than two other features are left.
-    """
-    if n_tips(path) <= 2 or is_dask(table.X) or sparse.issparse(rows):
-        return None
-    groups = groups_among(rows, preparation)
-    left = [name for name in rows.columns if name not in set(groups)]
-    if not groups or len(left) < LEAST_LEFT:
-        return None
-    kinds = preparation.plan(list(rows.columns), table.source)
-    same = clone(preparation).set_params(
-        categorical=None,
-        ordinal=kinds.ordinal or None,
-        pca=None if preparation.pca is None else min(preparation.pca, len(left), len(rows)),
-    )
-    X = same.fit_transform(rows[left], covariates=about)
-    options = {name: value for name, value in learning.items() if name != "callback"}
-    if isinstance(options.get("n_components"), Integral):
-        options["n_components"] = min(options["n_components"], X.shape[1])
-    return clumps_message(groups, path, learn(X, **options))
-
-
-def groups_among(rows: Any, preparation: Preparation) -> list[str]:
-    """The features that are categories, or numbers of two values."""
-    step = preparation.steps_.get("encode")
-    if step is None:
-        return [
-            name for name, few in zip(rows.columns, two_valued(rows.to_numpy()), strict=True) if few
-        ]
-    kinds = dict(zip(step.columns, step.kinds, strict=True))
-    numbers = [name for name in rows.columns if kinds.get(name) == NUMBER]
-    is_few = dict(zip(numbers, two_valued(rows[numbers].to_numpy(float)), strict=True))
-    return [name for name in rows.columns if kinds.get(name) == CATEGORY or is_few.get(name)]
 
 
 def drop_incomplete(
