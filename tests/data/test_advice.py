@@ -215,6 +215,22 @@ def test_codes_among_the_features():
     assert same == said
 
 
+def test_values_in_a_wrong_unit_among_the_features():
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(13, 2, 200), rng.lognormal(1, 1.2, 200), rng.normal(60, 9, 200)].round(1)
+    X[17, 0], X[30, 2], X[31, 2] = 135, -7000, -6900
+    X[5, :] = np.nan
+    names = ["hb", "crp", "weight"]
+    (said,) = advise_on_table(X, names)
+    low, high = np.nanmin(np.delete(X[:, 0], 17)), np.nanmax(np.delete(X[:, 0], 17))
+    assert said.startswith(
+        f"'hb' (in data row 18 135, elsewhere {low:.4g} to {high:.4g}), 'weight' (in data row 31 "
+        "-7000, elsewhere "
+    )
+    assert advise_on_table(sparse.csr_array(X[:, :2]), names[:2])[0].startswith("'hb' (in data")
+    assert advise_on_table(X[:17], names) == []
+
+
 def test_far_more_features_than_samples():
     assert advise_on_size(100, 1000) == []
     (said,) = advise_on_size(100, 1001)

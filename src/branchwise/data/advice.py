@@ -13,7 +13,14 @@ from scipy.stats import rankdata
 
 from .._messages import is_for_command_line, listed, parameter, setting
 from .._typing import Floats, Ints, Matrix
-from .suspects import find_sentinels, may_have_sentinels, names_samples, outcome_like
+from .suspects import (
+    find_far,
+    find_sentinels,
+    may_have_far,
+    may_have_sentinels,
+    names_samples,
+    outcome_like,
+)
 
 # Values that are looked at together.
 PIECE = 2**20
@@ -93,6 +100,7 @@ def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ())
         *advise_on_names(X, names, moments),
         *advise_on_constants(names, moments),
         *advise_on_codes(X, names, moments),
+        *advise_on_far_values(X, names, moments),
         *advise_on_outcomes([*names, *others], np.r_[moments.low, np.zeros(len(others))]),
         *advise_on_copies(X, names, moments),
     ]
@@ -305,6 +313,29 @@ def advise_on_codes(X: Matrix, names: Sequence[str], moments: Moments) -> list[s
         f"that may stand for missing ones; if so, empty these cells of the table: "
         f"{'it is' if one else 'they are'} taken for measurements, and a few such samples "
         "stretch the whole tree."
+    ]
+
+
+def advise_on_far_values(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
+    """Values that are by far beyond all others of their column, as in a wrong unit."""
+    told = []
+    maybe = may_have_far(moments.low, moments.high, moments.mean)
+    maybe &= ~may_have_sentinels(moments.low, moments.high)
+    for j in np.flatnonzero(maybe).tolist():
+        values = column_of(X, j)
+        rows = find_far(values)
+        if len(rows):
+            rest = np.delete(values, rows)
+            told.append(
+                f"{str(names[j])!r} (in data row {rows[0] + 1:,} {values[rows[0]]:.4g}, elsewhere "
+                f"{np.nanmin(rest):.4g} to {np.nanmax(rest):.4g})"
+            )
+    if not told:
+        return []
+    one = len(told) == 1
+    return [
+        f"{listed(told, N_NAMED)} {'has a value' if one else 'have values'} far from all others, "
+        "as in a wrong unit or by a slip; look at them: a few such samples stretch the whole tree."
     ]
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._typing import Bools, Floats
+from .._typing import Bools, Floats, Ints
 
 # Codes for missing values
 
@@ -95,6 +95,52 @@ def is_suspect(code: float, count: int, low: float, high: float) -> bool:
 def words_of(text: str) -> frozenset[str]:
     """The different words of a text."""
     return frozenset(text.split())
+
+
+# Values far from all others
+
+# So many values at most are far, if they are so many times as far from the others as these are from
+# one another, and the others are so many different ones: ten times is what a wrong unit makes.
+FAR, MOST_FAR, LEAST_DIFFERENT = 10.0, 3, 10
+
+
+def find_far(values: Floats) -> Ints:
+    """The places of a few values that are by far larger or smaller than all others of a column.
+
+    Skewed measurements and counts have no such values: the largest of 1,000 are not ten times as
+    far from the rest as the whole rest is wide.
+
+    Parameters
+    ----------
+    values : array of shape (n_samples,)
+        NaN is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.suspects import find_far
+    >>> find_far(np.r_[np.linspace(8, 17, 40), 135.0, np.nan])
+    array([40])
+    """
+    known = np.flatnonzero(np.isfinite(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    for sign in (1, -1):
+        sorted_ = sign * values[order[::sign]]
+        for n in range(1, MOST_FAR + 1):
+            rest = sorted_[:-n]
+            if len(rest) < LEAST_DIFFERENT:
+                break
+            is_far = sorted_[-n] - rest[-1] > FAR * (rest[-1] - rest[0]) > 0
+            if is_far and len(np.unique(rest)) >= LEAST_DIFFERENT:
+                return np.asarray(np.sort(order[::sign][-n:]))
+    return np.empty(0, dtype=np.intp)
+
+
+def may_have_far(low: Floats, high: Floats, mean: Floats) -> Bools:
+    """Which columns can have values far from all others, by their extremes and means alone."""
+    with np.errstate(invalid="ignore"):
+        above, below = high - mean, mean - low
+        return np.asarray(np.maximum(above, below) > FAR / 2 * np.minimum(above, below))
 
 
 # Names of samples

@@ -33,6 +33,8 @@ N_STEPS = 5
 LEAST_ROWS = 20
 # So many standard errors are a difference.
 SURE = 2.0
+# A larger difference in log-likelihood comes from samples far from all others.
+OF_FEW = 100.0
 # A smaller difference is none, however sure.
 NO_DIFFERENCE = 0.01
 
@@ -235,12 +237,27 @@ def evidence_sentence(table: "DataFrame", n_forks: int) -> str:
     others = table.drop(index=list({"tree", own} - ({"curve"} if own == "tree" else set())))
     other = others["log_likelihood"].idxmax()
     difference, error = others.loc[other, ["difference", "std_error"]]
-    size = f"{abs(difference):.2f} ± {error:.2f} in log-likelihood per sample left out"
+    size = f"{readable(abs(difference))} ± {readable(error)} in log-likelihood per sample left out"
+    # A sample that goes with the others has some units per dimension.
+    few = " So large a difference is that of a few samples far from all others."
+    end = few if abs(difference) > OF_FEW else ""
     nothing = "" if n_forks else "There is no evidence of a fork. "
     if abs(difference) <= max(SURE * error, NO_DIFFERENCE):
         same = f"A {other} explains the samples as well as a {own} does"
-        return f"{nothing}{same}: the difference is {size}."
+        return f"{nothing}{same}: the difference is {size}.{end}"
     if difference > 0:
         best = f"A {own} explains the samples better than a {other}, the next best"
-        return f"{nothing}{best}: by {size}."
-    return f"{nothing}A {other} explains the samples better than a {own}: by {size}."
+        return f"{nothing}{best}: by {size}.{end}"
+    return f"{nothing}A {other} explains the samples better than a {own}: by {size}.{end}"
+
+
+def readable(size: float) -> str:
+    """Two decimals, or none of large numbers.
+
+    Examples
+    --------
+    >>> from branchwise.trajectory.alternatives import readable
+    >>> readable(0.8), readable(4251921.35)
+    ('0.80', '4,251,921')
+    """
+    return f"{size:.2f}" if abs(size) < 1000 else f"{size:,.0f}"
