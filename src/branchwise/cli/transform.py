@@ -16,7 +16,16 @@ from ..io.tables import ANNDATA_ENDINGS
 from ..pipeline import Pipeline
 from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure, Usage
-from .results import TABLE_ENDINGS, check_file, is_model, load_pipeline, write_frames, write_text
+from .results import (
+    TABLE_ENDINGS,
+    check_file,
+    check_no_result,
+    check_spared,
+    is_model,
+    load_pipeline,
+    write_frames,
+    write_text,
+)
 from .samples import Doubts, readable, samples_table
 
 # What has an encoding.
@@ -27,6 +36,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     """Read the model, then the table, and write where the rows fall."""
     out = None if options.out == "-" else Path(options.out)
     if out is not None:
+        check_spared(out, options.new)
+        check_no_result(out)
         check_file(out, TABLE_ENDINGS, force=options.force)
     if options.scheduler is not None:
         check_address(options.scheduler)
