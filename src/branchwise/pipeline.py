@@ -55,7 +55,7 @@ from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import CATEGORY, END, NUMBER
+from .preprocessing.encoding import CATEGORY, END, NUMBER, Encoding
 from .trajectory.clumps import clumps_message, n_tips, two_valued
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
@@ -286,7 +286,7 @@ def advice(
         given = covariates(table, adjusted)
         if preparation.pca is not None:
             X = before_axes(preparation, named_columns(table, features), given)
-        found += advise_on_prepared(*measured(preparation, X, features))
+        found += advise_on_prepared(*measured(preparation.steps_.get("encode"), X, features))
     return found
 
 
@@ -299,11 +299,10 @@ def before_axes(preparation: Preparation, X: Any, given: Any) -> Any:
     return same.transform(X, covariates=given)
 
 
-def measured(preparation: Preparation, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
+def measured(step: Encoding | None, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
     """What has units of all that was prepared: indicators of categories have none."""
-    if "encode" not in preparation.steps_:
+    if step is None:
         return X, list(features)
-    step = preparation.steps_["encode"]
     kept = np.flatnonzero(~step.is_indicator)
     return X[:, kept], [step.names[j] for j in kept]
 
