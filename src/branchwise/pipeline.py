@@ -24,7 +24,6 @@ from .data.advice import (
     advise_on_size,
     advise_on_table,
 )
-from .data.categories import is_blank
 from .data.columns import (
     check_numbers_there,
     column,
@@ -55,7 +54,7 @@ from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import CATEGORY, END, NUMBER, Encoding
+from .preprocessing.encoding import CATEGORY, NUMBER, Encoding
 from .trajectory.clumps import clumps_message, n_tips, two_valued
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
@@ -686,27 +685,36 @@ class Pipeline:
         if is_dask(table.X):
             yield from self._chunks(table)
             return
-        X, absent = self._known(table)
+        X, lacking = self._known(table)
         if "encode" in self.preparation.steps_:
             self.preparation.steps_["encode"].warn_of_ages(X, table.samples)
-        without = absent if X.shape[0] == 1 else self._without_values(table, X)
+        absent = self._made_of(lacking)
+        without = absent if X.shape[0] == 1 else self._without_values(X)
         if without:
             spare = [name for name in names_of(table) if name not in self._wanted]
-            message = absent_message(table.source, without, len(self.features), spare)
-            warnings.warn(message, stacklevel=4)
+            message = absent_message(table.source, without, self.n_features, spare, self._ages)
+            if message is not None:
+                warnings.warn(message, stacklevel=4)
         about = covariates(table, adjusted_columns(table, self.preparation))
         yield self.placer.place(X, about, absent), table.samples
 
-    def _without_values(self, table: Table, X: Matrix) -> list[str]:
+    @property
+    def _ages(self) -> dict[str, tuple[str, str]]:
+        """The two columns of dates of each feature that is an age."""
+        step = self.preparation.steps_.get("encode")
+        return {} if step is None else {name: (start, end) for name, start, end in step.ages}
+
+    def _made_of(self, lacking: Sequence[str]) -> list[str]:
+        """The features that cannot be had without these columns: of an age both are needed."""
+        gone, ages, made = set(lacking), self._ages, self.placer.columns
+        names = (made.names[j] for j in made.parts)
+        return [name for name in names if gone.intersection(ages.get(name, (name,)))]
+
+    def _without_values(self, X: Matrix) -> list[str]:
         """The features of which the rows of a table, X once encoded, have no value at all."""
         made = self.placer.columns
-        empty = {made.names[j] for j in np.flatnonzero(count_missing(X) == max(X.shape[0], 1))}
-        step, there = self.preparation.steps_.get("encode"), set(names_of(table))
-        ends = [] if step is None else zip(step.columns, step.kinds, strict=True)
-        for name, kind in ends:
-            if kind == END and (name not in there or is_blank(column(table, name)).all()):
-                empty.add(name)
-        return [name for name in self.features if name in empty]
+        is_empty = count_missing(X) == max(X.shape[0], 1)
+        return [made.names[j] for j in made.parts if is_empty[j]]
 
     def _known(self, table: Table) -> tuple[Matrix, list[str]]:
         """The features as numbers, NaN where they are not known, and those that a table lacks."""
@@ -744,7 +752,8 @@ class Pipeline:
             columns(table, present or self.features)  # complains if nothing is there
             spare = [name for name in table.features if name not in self._wanted]
             message = absent_message(table.source, absent, len(self.features), spare)
-            warnings.warn(message, stacklevel=5)
+            if message is not None:
+                warnings.warn(message, stacklevel=5)
         X = as_chunks(columns(table, present))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
         given = dask.delayed((table.source, self.placer, present, absent), traverse=False)

@@ -1,13 +1,13 @@
 """Places, how much to trust them and which columns make them far, as one table."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._compat import import_pandas
-from .._messages import listed
+from .._messages import is_for_command_line, listed
 from .._typing import Floats
 from ..trajectory.tables import placed_table
 from ..trajectory.view import View
@@ -106,9 +106,30 @@ def folded(name: str) -> str:
 
 
 def absent_message(
-    source: str, absent: list[str], n_features: int, spare: Sequence[str] = ()
-) -> str:
-    """Which columns a table does not have, and which others may be meant.
+    source: str,
+    absent: list[str],
+    n_features: int,
+    spare: Sequence[str] = (),
+    ages: Mapping[str, Sequence[str]] | None = None,
+) -> str | None:
+    """Which features a table does not have, and which of its other columns may be meant.
+
+    Parameters
+    ----------
+    source : str
+    absent : list of str
+        Features; an age is one.
+    n_features : int
+        Of the model.
+    spare : sequence of str, default=()
+        Columns of the table that the model does not know.
+    ages : mapping or None, default=None
+        The two columns that each age is computed from.
+
+    Returns
+    -------
+    message : str or None
+        None on the command line for a table without any feature: it ends with an error.
 
     Examples
     --------
@@ -119,13 +140,48 @@ def absent_message(
     >>> print(absent_message("new.csv", ["hb"], 20, ["HB", "site"]))
     new.csv has no values of 1 of the 20 features: 'hb'; its samples are placed by the others. Is
     'hb' the column 'HB'? Then give it that name.
+    >>> print(absent_message("new.csv", ["age"], 20, ["age"], {"age": ("born", "seen")}))
+    new.csv has no values of 1 of the 20 features: 'age' (from 'born' and 'seen'); its samples are
+    placed by the others. The age 'age' is computed from 'born' and 'seen', and the column 'age' is
+    not used.
+    """
+    if len(absent) == n_features:
+        told = f"{source} has no value of any of the {n_features:,} features; nothing is placed."
+        return None if is_for_command_line() else told
+    ages = {} if ages is None else ages
+    from_dates = {name: " and ".join(map(repr, ages[name])) for name in absent if name in ages}
+    words = (
+        f"{name!r} (from {from_dates[name]})" if name in from_dates else repr(name)
+        for name in absent
+    )
+    called = {folded(name): name for name in reversed(spare)}
+    ready = "".join(
+        f" The age {name!r} is computed from {dates}, and the column {called[folded(name)]!r} is "
+        "not used."
+        for name, dates in from_dates.items()
+        if folded(name) in called
+    )
+    columns = dict.fromkeys(column for name in absent for column in ages.get(name, (name,)))
+    return (
+        f"{source} has no values of {len(absent):,} of the {n_features:,} features: "
+        f"{listed(words, 10)}; its samples are placed by the others."
+        + alike_hint(list(columns), spare)
+        + ready
+    )
+
+
+def alike_hint(absent: Sequence[str], spare: Sequence[str]) -> str:
+    """Which other columns may be meant, with a blank before it; empty if there is none.
+
+    Examples
+    --------
+    >>> from branchwise.placing.table import alike_hint
+    >>> alike_hint(["hb", "crp"], ["HB", "site"])
+    " Is 'hb' the column 'HB'? Then give it that name."
     """
     called = {folded(name): name for name in reversed(spare)}
     alike = [(name, called[folded(name)]) for name in absent if folded(name) in called][:N_ALIKE]
+    if not alike:
+        return ""
     pairs = " and ".join(f"{name!r} the column {found!r}" for name, found in alike)
-    hint = f" Is {pairs}? Then give {'it that name' if len(alike) == 1 else 'them these names'}."
-    return (
-        f"{source} has no values of {len(absent):,} of the {n_features:,} features: "
-        f"{listed(map(repr, absent), 10)}; its samples are placed by the others."
-        + (hint if alike else "")
-    )
+    return f" Is {pairs}? Then give {'it that name' if len(alike) == 1 else 'them these names'}."
