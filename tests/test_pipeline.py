@@ -404,6 +404,12 @@ def test_an_age_of_absent_dates_is_filled_by_the_tree_and_not_by_a_median(dated)
     assert (absent["projection0"] != empty["projection0"]).any()
 
 
+def test_what_is_left_out_is_no_feature_as_well(frame):
+    table = frame.assign(sex=np.where(frame["a"] > 0, "f", "m"))
+    with pytest.raises(ValueError, match=r"exclude leaves out .*: 'sex' \(categorical\); name it"):
+        fit_pipeline(table, preparation=Preparation(categorical=["sex"]), exclude=["sex"])
+
+
 def test_a_table_without_any_value_is_placed_nowhere(frame):
     made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     with pytest.warns(UserWarning, match=r"no value of any of the 4 features; nothing is placed"):

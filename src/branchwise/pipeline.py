@@ -46,7 +46,7 @@ from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
-from .data.selection import check_asked, expand
+from .data.selection import check_asked, expand, look_up
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -54,7 +54,7 @@ from .placing.reference import Reference
 from .placing.table import OF_ROOTS, absent_message, table_of_places
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import CATEGORY, NUMBER, Encoding
+from .preprocessing.encoding import CATEGORY, DATE, NUMBER, ORDINAL, Encoding
 from .trajectory.clumps import clumps_message, n_tips, two_valued
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
@@ -193,6 +193,38 @@ def check_names(
     asked = {"include": expand(include or ()), "exclude": expand(exclude), **preparation.asked()}
     asked |= {"root": [str(root["column"])]} if "column" in root else {}
     check_asked(asked, names_of(table), table.source)
+    check_left_out(asked["exclude"], preparation, names_of(table), table.source)
+
+
+# The parameters that make features of columns.
+MAKERS = {CATEGORY: "categorical", ORDINAL: "ordinal", DATE: "dates"}
+
+
+def check_left_out(
+    exclude: Sequence[str], preparation: Preparation, known: Sequence[str], source: str
+) -> None:
+    """What is left out is not to be a feature as well; the dates of an age are none themselves.
+
+    Examples
+    --------
+    >>> from branchwise import Preparation
+    >>> from branchwise.pipeline import check_left_out
+    >>> check_left_out(["s*"], Preparation(categorical=["sex"]), ["sex", "hb"], "a.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: exclude leaves out what is to be a feature: 'sex' (categorical); name it in one of
+    the two.
+    """
+    if not (exclude and preparation.encodes):
+        return
+    plan, left_out = preparation.plan(known, source), set(look_up(exclude, known, "exclude")[0])
+    both = [name for name in plan.columns if name in left_out and plan.kind_of(name) in MAKERS]
+    if both:
+        told = (f"{name!r} ({parameter(MAKERS[plan.kind_of(name)])})" for name in both)
+        raise ValueError(
+            f"{parameter('exclude')} leaves out what is to be a feature: {listed(told, 5)}; name "
+            f"{'it' if len(both) == 1 else 'each of them'} in one of the two."
+        )
 
 
 def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str]) -> list[str]:

@@ -266,3 +266,28 @@ def test_names_like_patterns_mean_themselves_in_a_model(simulated, tmp_path, bra
     assert "se[x]" in err
     assert len(text.splitlines()) == 10
     assert "sex" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("command", ["fit", "info"])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--exclude", "sex", "--categorical", "sex"], "'sex' (--categorical); name it in one of"),
+        (
+            ["--exclude", "s[e]*", "--date", "seen", "--ordinal", "sex=f,m"],
+            "'sex' (--ordinal), 'seen' (--date); name each of them in one of the two.",
+        ),
+    ],
+)
+def test_what_is_left_out_is_no_feature_as_well(command, given, says, path, tmp_path, branchwise):
+    out = ["-o", tmp_path / "out", "--impute", "median"] if command == "fit" else ["--json"]
+    code, text, err = branchwise(command, path, "--id", "patient", *out, *given)
+    told = err if command == "fit" else json.loads(text)["fit"]
+    assert code == (1 if command == "fit" else 0)
+    assert "--exclude leaves out what is to be a feature: " + says in told
+
+
+def test_a_date_that_is_left_out_still_makes_an_age(path, tmp_path, branchwise):
+    given = ["--id", "patient", "--exclude", "seen", "--age", "years=born:seen", "--impute", "drop"]
+    few = ["--no-support", "--no-report", "--figure", "none", "--standardize"]
+    assert branchwise("fit", path, "-o", tmp_path / "out", *given, *few)[0] == 0

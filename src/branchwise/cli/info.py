@@ -22,7 +22,7 @@ from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfi
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
 from ..persistence.loading import MODEL
-from ..pipeline import features_of, measured
+from ..pipeline import check_left_out, features_of, measured
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding
 from .console import Console, Failure
@@ -98,6 +98,7 @@ def planned(
     try:
         preparation.check_parameters()
         plan = preparation.plan(cells.names, cells.source)
+        check_left_out(options.exclude, preparation, cells.names, cells.source)
     except ValueError as error:
         return preparation, {}, None if cells.error is not None else str(error)
     encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}

@@ -18,7 +18,7 @@ from ..data.selection import (
     select_in_turn,
 )
 from ..data.table import Table
-from ..pipeline import N_RESAMPLES
+from ..pipeline import N_RESAMPLES, check_left_out
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from .arguments import PARAMETERS
@@ -267,6 +267,7 @@ def resolved(request: Request, table: Table) -> Request:
     columns = [*map(str, table.annotations.columns), *table.features]
     beside = [*columns, *([] if table.id is None else [table.id])]
     check_columns(request.asked | {"id": []}, request.root, beside, table.source)
+    check_left_out(request.asked["exclude"], request.preparation, columns, table.source)
     known = [*COMPUTED, *columns]
     adjust = request.preparation.adjust
     if adjust:
