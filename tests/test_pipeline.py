@@ -417,13 +417,41 @@ def test_a_table_without_any_value_is_placed_nowhere(frame):
     assert places["distance"].isna().all()
 
 
+def test_one_row_without_any_value_is_placed_nowhere(frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
+    one = frame[:1].assign(a=np.nan, b=np.nan, c=np.nan).drop(columns="d")
+    with pytest.warns(UserWarning, match=r"no value of any of the 4 features; nothing is placed"):
+        assert made.place(one)["distance"].isna().all()
+
+
+def test_a_table_of_other_columns_lacks_every_feature(dated):
+    preparation = Preparation(standardize=True, dates=["seen"], ages=YEARS)
+    made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
+    other = pd.DataFrame({"Seen": ["2024-01-01"], "site": ["x"]})
+    said = r"lacks 7 of the 7 features of the model: .* 'years' \(from 'born' and 'seen'\); add"
+    with pytest.raises(ValueError, match=said) as told:
+        made.place(other)
+    assert str(told.value).endswith("Is 'seen' the column 'Seen'? Then give it that name.")
+
+
+def test_a_root_that_is_a_sample_or_a_column_is_told(frame):
+    table = frame.set_axis([f"P{k:03}" for k in range(len(frame))])
+    for node, hint in (
+        ("P003", r"It is a sample: root={'sample': 'P003'}\."),
+        ("b", r"It is a column: name a label in it, root={'column': 'b', 'value': …}\."),
+        ("T99", r"milestones T1, [^.]*\.$"),
+    ):
+        with pytest.raises(ValueError, match=f"node='{node}' is no node of the graph.*{hint}"):
+            fit_pipeline(table, DDRTree(2, random_state=0), PREPARED, root={"node": node})
+
+
 def test_lacking_features_are_listed(frame):
     made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
     said = "has no values of 2 of the 4 features: 'b', 'd'; its samples are placed by the others"
     with pytest.warns(UserWarning, match=said):
         places = made.place(frame.drop(columns=["b", "d"]))
     assert (places["missing"] == 2).all()
-    with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model as numbers"):
+    with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model: 'a', 'b'"):
         made.transform(frame.drop(columns=list("abcd")))
     with pytest.raises(ValueError, match=r"'b' of .* must hold numbers, .* 'high' in data row 1"):
         made.transform(frame.assign(b="high"))

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._memory import fits
-from ._messages import counted, listed, parameter, setting
+from ._messages import counted, is_for_command_line, listed, parameter, setting
 from ._typing import Floats, Matrix
 from .data.advice import (
     advise_on_outcomes,
@@ -51,7 +52,12 @@ from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
 from .placing.reference import Reference
-from .placing.table import OF_ROOTS, absent_message, table_of_places
+from .placing.table import (
+    OF_ROOTS,
+    absent_message,
+    nothing_there_message,
+    table_of_places,
+)
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
 from .preprocessing.encoding import CATEGORY, DATE, NUMBER, ORDINAL, Encoding
@@ -175,7 +181,8 @@ def fit_pipeline(
     if prune:
         path = path.prune()
     if root is not None or end is not None:
-        path = path.rooted(**start, end=end)
+        with hint_at_root(root or {}, table):
+            path = path.rooted(**start, end=end)
     on_stage("trust")
     reference = reference_of(path, rows, preparation, about, n_jobs=model.n_jobs)
     if support:
@@ -443,6 +450,38 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
             f"are {listed(present)}."
         )
     return {"labels": labels.to_numpy(), "value": value, "at": at}
+
+
+@contextmanager
+def hint_at_root(root: dict[str, Any], table: Table) -> Iterator[None]:
+    """Say what a root is that is no node of the graph: a sample or a column of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table
+    >>> from branchwise.pipeline import hint_at_root
+    >>> table = as_table(pd.DataFrame({"hb": [12.5]}, index=["P003"]))
+    >>> with hint_at_root({"node": "P003"}, table):
+    ...     raise ValueError("node='P003' is no node of the graph.")
+    Traceback (most recent call last):
+    ...
+    ValueError: node='P003' is no node of the graph. It is a sample: root={'sample': 'P003'}.
+    """
+    try:
+        yield
+    except ValueError as error:
+        node, is_command = root.get("node"), is_for_command_line()
+        if not isinstance(node, str) or repr(node) not in str(error):
+            raise
+        if node in table.samples:
+            way = f"--root sample={node}" if is_command else f"root={{'sample': {node!r}}}"
+            raise ValueError(f"{error} It is a sample: {way}.") from error
+        if node in names_of(table):
+            way = f"root={{'column': {node!r}, 'value': …}}"
+            way = f"--root {node}=LABEL" if is_command else way
+            raise ValueError(f"{error} It is a column: name a label in it, {way}.") from error
+        raise
 
 
 def held(X: Any) -> Any:
@@ -721,7 +760,9 @@ class Pipeline:
         if "encode" in self.preparation.steps_:
             self.preparation.steps_["encode"].warn_of_ages(X, table.samples)
         absent = self._made_of(lacking)
-        without = absent if X.shape[0] == 1 else self._without_values(X)
+        without = self._without_values(X)
+        if X.shape[0] == 1 and len(without) < self.n_features:
+            without = absent
         if without:
             spare = [name for name in names_of(table) if name not in self._wanted]
             message = absent_message(table.source, without, self.n_features, spare, self._ages)
@@ -750,12 +791,13 @@ class Pipeline:
 
     def _known(self, table: Table) -> tuple[Matrix, list[str]]:
         """The features as numbers, NaN where they are not known, and those that a table lacks."""
+        known = names_of(table)
+        if self._wanted.isdisjoint(known):
+            raise InputError(self.nothing_there(table.source, known))
         if "encode" not in self.preparation.steps_:
             return known_columns(table, self.features)
         found = {name: column(table, name) for name in names_of(table) if name in self._wanted}
         absent = [name for name in self.features if name not in found]
-        if len(absent) == len(self.features):
-            columns(table, self.features)  # complains
         check_numbers_there(table, [name for name in self.numbers if name in table.annotations])
         pandas = import_pandas()
         frame = pandas.DataFrame(
@@ -763,6 +805,11 @@ class Pipeline:
             index=table.annotations.index,
         )
         return self.preparation.encode(frame), absent
+
+    def nothing_there(self, source: str, known: Sequence[str]) -> str:
+        """What to say of a table that has no feature, but the columns ``known``."""
+        made = self.placer.columns
+        return nothing_there_message(source, [made.names[j] for j in made.parts], known, self._ages)
 
     @cached_property
     def _wanted(self) -> set[str]:

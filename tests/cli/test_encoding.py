@@ -291,3 +291,21 @@ def test_a_date_that_is_left_out_still_makes_an_age(path, tmp_path, branchwise):
     given = ["--id", "patient", "--exclude", "seen", "--age", "years=born:seen", "--impute", "drop"]
     few = ["--no-support", "--no-report", "--figure", "none", "--standardize"]
     assert branchwise("fit", path, "-o", tmp_path / "out", *given, *few)[0] == 0
+
+
+@pytest.mark.parametrize("command", ["fit", "info"])
+def test_the_names_of_the_samples_are_not_encoded(command, path, tmp_path, branchwise):
+    out = ["-o", tmp_path / "out", "--impute", "median"] if command == "fit" else ["--json"]
+    code, text, err = branchwise(command, path, *out, "--categorical", "patient")
+    told = err if command == "fit" else json.loads(text)["fit"]
+    assert code == (2 if command == "fit" else 0)
+    assert "--categorical: 'patient' is the column with the names of the samples of" in told
+
+
+def test_a_root_that_is_a_sample_or_a_column_is_told(path, tmp_path, branchwise):
+    given = ["fit", path, "-o", tmp_path / "out", "--impute", "median", "--no-support"]
+    for root, hint in (("P003", "sample: --root sample=P003."), ("sex", "--root sex=LABEL.")):
+        code, _, err = branchwise(*given, "--root", root)
+        assert code == 1
+        assert f"node='{root}' is no node of the graph;" in err
+        assert hint in err

@@ -25,9 +25,9 @@ from ..persistence.loading import MODEL
 from ..pipeline import check_left_out, features_of, measured
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding
-from .console import Console, Failure
+from .console import Console, Failure, Usage
 from .profiles import describe_table, terminal_width
-from .request import STEPS, asked_for, check_columns, encodings, reading_of
+from .request import STEPS, asked_for, check_columns, check_not_id, encodings, reading_of
 from .results import RUN
 
 
@@ -98,8 +98,10 @@ def planned(
     try:
         preparation.check_parameters()
         plan = preparation.plan(cells.names, cells.source)
+        if cells.table is not None:
+            check_not_id(preparation.asked(), cells.table.id, cells.source)
         check_left_out(options.exclude, preparation, cells.names, cells.source)
-    except ValueError as error:
+    except (ValueError, Usage) as error:
         return preparation, {}, None if cells.error is not None else str(error)
     encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}
     return preparation, encoded, None

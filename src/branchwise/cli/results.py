@@ -24,7 +24,7 @@ from ..data.selection import expand, select_in_turn
 from ..data.table import Table
 from ..io import file_hash, read_table
 from ..persistence.loading import MODEL, load
-from ..pipeline import Pipeline, start_of
+from ..pipeline import Pipeline, hint_at_root, start_of
 from ..trajectory import Trajectory
 from .console import Failure, Usage, as_json
 from .request import parse_root, separated
@@ -428,7 +428,8 @@ def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Traject
         annotations=result.samples[result.annotations],
         source=str(result.folder),
     )
-    return made.trajectory.rooted(**start_of(table, root))
+    with hint_at_root(root, table):
+        return made.trajectory.rooted(**start_of(table, root))
 
 
 def input_table(result: Result, made: Pipeline) -> Table:

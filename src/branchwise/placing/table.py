@@ -149,25 +149,64 @@ def absent_message(
         told = f"{source} has no value of any of the {n_features:,} features; nothing is placed."
         return None if is_for_command_line() else told
     ages = {} if ages is None else ages
-    from_dates = {name: " and ".join(map(repr, ages[name])) for name in absent if name in ages}
-    words = (
-        f"{name!r} (from {from_dates[name]})" if name in from_dates else repr(name)
-        for name in absent
-    )
     called = {folded(name): name for name in reversed(spare)}
     ready = "".join(
-        f" The age {name!r} is computed from {dates}, and the column {called[folded(name)]!r} is "
-        "not used."
-        for name, dates in from_dates.items()
-        if folded(name) in called
+        f" The age {name!r} is computed from {dates_of(ages[name])}, and the column "
+        f"{called[folded(name)]!r} is not used."
+        for name in absent
+        if name in ages and folded(name) in called
     )
-    columns = dict.fromkeys(column for name in absent for column in ages.get(name, (name,)))
     return (
         f"{source} has no values of {len(absent):,} of the {n_features:,} features: "
-        f"{listed(words, 10)}; its samples are placed by the others."
-        + alike_hint(list(columns), spare)
+        f"{listed(in_words(absent, ages), 10)}; its samples are placed by the others."
+        + alike_hint(columns_for(absent, ages), spare)
         + ready
     )
+
+
+def nothing_there_message(
+    source: str, features: Sequence[str], known: Sequence[str], ages: Mapping[str, Sequence[str]]
+) -> str:
+    """That a table has no feature at all, but other columns, some of which may be meant.
+
+    Examples
+    --------
+    >>> from branchwise.placing.table import nothing_there_message
+    >>> print(nothing_there_message("new.csv", ["hb", "crp"], ["Hb", "site"], {}))
+    new.csv lacks 2 of the 2 features of the model: 'hb', 'crp'; add these columns. Is 'hb' the
+    column 'Hb'? Then give it that name.
+    """
+    n = len(features)
+    return (
+        f"{source} lacks {n:,} of the {n:,} features of the model: "
+        f"{listed(in_words(features, ages), 10)}; add these columns."
+        + alike_hint(columns_for(features, ages), known)
+    )
+
+
+def dates_of(age: Sequence[str]) -> str:
+    """The two columns that an age is computed from."""
+    return " and ".join(map(repr, age))
+
+
+def in_words(features: Sequence[str], ages: Mapping[str, Sequence[str]]) -> list[str]:
+    """Features in quotation marks, and what an age is computed from.
+
+    Examples
+    --------
+    >>> from branchwise.placing.table import in_words
+    >>> in_words(["hb", "age"], {"age": ("born", "seen")})
+    ["'hb'", "'age' (from 'born' and 'seen')"]
+    """
+    return [
+        f"{name!r} (from {dates_of(ages[name])})" if name in ages else repr(name)
+        for name in features
+    ]
+
+
+def columns_for(features: Sequence[str], ages: Mapping[str, Sequence[str]]) -> list[str]:
+    """The columns of a table that features are made of, each once."""
+    return list(dict.fromkeys(name for each in features for name in ages.get(each, (each,))))
 
 
 def alike_hint(absent: Sequence[str], spare: Sequence[str]) -> str:
