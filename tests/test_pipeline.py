@@ -347,18 +347,102 @@ def test_a_column_that_is_called_alike_is_named(frame):
         made.place(frame.rename(columns={"b": "B "}))
 
 
-def test_the_dates_of_an_age_that_is_not_there_are_listed(frame):
-    """The age counts as one feature, though it needs two columns."""
+@pytest.fixture(scope="module")
+def dated(frame):
+    """Simulated: the frame with two dates."""
     days = pd.Timestamp("1960-01-01") + pd.to_timedelta(np.arange(len(frame)) * 97, unit="D")
-    dated = frame.assign(born=days, seen=pd.Timestamp("2024-05-01"))
-    preparation = Preparation(standardize=True, ages={"years": ("born", "seen")})
+    later = pd.Timestamp("2024-05-01") + pd.to_timedelta(np.arange(len(frame)) * 13 % 90, unit="D")
+    return frame.assign(born=days, seen=later)
+
+
+YEARS = {"years": ("born", "seen")}
+
+
+def test_an_age_of_which_a_date_is_not_there_counts_as_one_feature(dated):
+    preparation = Preparation(standardize=True, ages=YEARS)
     made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
     assert (len(made.features), made.n_features) == (7, 6)
+    said = r"no values of 1 of the 6 features: 'years' \(from 'born' and 'seen'\); its samples"
     without = [dated.drop(columns="born"), dated.assign(born=None)]
-    for new in [*without, without[0].iloc[:1]]:
-        with pytest.warns(UserWarning, match=r"no values of 1 of the 7 features: 'born';"):
+    for new in [*without, without[0].iloc[:1], dated.drop(columns=["born", "seen"])]:
+        with pytest.warns(UserWarning, match=said):
             places = made.place(new)
         assert (places["missing"] == 1).all()
+
+
+def test_a_date_that_is_a_feature_and_makes_an_age_counts_twice(dated):
+    preparation = Preparation(standardize=True, dates=["seen"], ages=YEARS)
+    made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
+    assert made.n_features == 7
+    said = r"no values of 2 of the 7 features: 'seen', 'years' \(from 'born' and 'seen'\);"
+    new = dated.drop(columns="seen")
+    for table in [new, new.iloc[:1], dated.assign(seen=None)]:
+        with pytest.warns(UserWarning, match=said):
+            places = made.place(table)
+        assert (places["missing"] == 2).all()
+
+
+def test_an_age_that_is_there_ready_made_is_told_to_be_computed(dated):
+    preparation = Preparation(standardize=True, ages=YEARS)
+    made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
+    said = "The age 'years' is computed from 'born' and 'seen', and the column 'Years' is not used."
+    with pytest.warns(UserWarning, match=said):
+        made.place(dated.drop(columns=["born", "seen"]).assign(Years=50.0))
+    with pytest.warns(UserWarning, match="Is 'seen' the column 'Seen'") as told:
+        made.place(dated.rename(columns={"seen": "Seen"}))
+    assert "computed" not in str(told[0].message)
+
+
+def test_an_age_of_absent_dates_is_filled_by_the_tree_and_not_by_a_median(dated):
+    """As any other feature whose column the table does not have."""
+    preparation = Preparation(impute="median", standardize=True, ages=YEARS)
+    made = fit_pipeline(dated, preparation=preparation)
+    with pytest.warns(UserWarning, match="1 of the 6 features: 'years'"):
+        empty = made.place(dated.assign(born=None))
+    with pytest.warns(UserWarning, match="1 of the 6 features: 'years'"):
+        absent = made.place(dated.drop(columns="born"))
+    assert (absent["projection0"] != empty["projection0"]).any()
+
+
+def test_what_is_left_out_is_no_feature_as_well(frame):
+    table = frame.assign(sex=np.where(frame["a"] > 0, "f", "m"))
+    with pytest.raises(ValueError, match=r"exclude leaves out .*: 'sex' \(categorical\); name it"):
+        fit_pipeline(table, preparation=Preparation(categorical=["sex"]), exclude=["sex"])
+
+
+def test_a_table_without_any_value_is_placed_nowhere(frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
+    with pytest.warns(UserWarning, match=r"no value of any of the 4 features; nothing is placed"):
+        places = made.place(frame.assign(**dict.fromkeys("abcd", np.nan)))
+    assert places["distance"].isna().all()
+
+
+def test_one_row_without_any_value_is_placed_nowhere(frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
+    one = frame[:1].assign(a=np.nan, b=np.nan, c=np.nan).drop(columns="d")
+    with pytest.warns(UserWarning, match=r"no value of any of the 4 features; nothing is placed"):
+        assert made.place(one)["distance"].isna().all()
+
+
+def test_a_table_of_other_columns_lacks_every_feature(dated):
+    preparation = Preparation(standardize=True, dates=["seen"], ages=YEARS)
+    made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
+    other = pd.DataFrame({"Seen": ["2024-01-01"], "site": ["x"]})
+    said = r"lacks 7 of the 7 features of the model: .* 'years' \(from 'born' and 'seen'\); add"
+    with pytest.raises(ValueError, match=said) as told:
+        made.place(other)
+    assert str(told.value).endswith("Is 'seen' the column 'Seen'? Then give it that name.")
+
+
+def test_a_root_that_is_a_sample_or_a_column_is_told(frame):
+    table = frame.set_axis([f"P{k:03}" for k in range(len(frame))])
+    for node, hint in (
+        ("P003", r"It is a sample: root={'sample': 'P003'}\."),
+        ("b", r"It is a column: name a label in it, root={'column': 'b', 'value': …}\."),
+        ("T99", r"milestones T1, [^.]*\.$"),
+    ):
+        with pytest.raises(ValueError, match=f"node='{node}' is no node of the graph.*{hint}"):
+            fit_pipeline(table, DDRTree(2, random_state=0), PREPARED, root={"node": node})
 
 
 def test_lacking_features_are_listed(frame):
@@ -367,7 +451,7 @@ def test_lacking_features_are_listed(frame):
     with pytest.warns(UserWarning, match=said):
         places = made.place(frame.drop(columns=["b", "d"]))
     assert (places["missing"] == 2).all()
-    with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model as numbers"):
+    with pytest.raises(ValueError, match=r"lacks 4 of the 4 features of the model: 'a', 'b'"):
         made.transform(frame.drop(columns=list("abcd")))
     with pytest.raises(ValueError, match=r"'b' of .* must hold numbers, .* 'high' in data row 1"):
         made.transform(frame.assign(b="high"))

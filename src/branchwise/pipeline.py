@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ from sklearn.base import clone
 
 from ._compat import import_pandas
 from ._memory import fits
-from ._messages import counted, listed, parameter, setting
+from ._messages import counted, is_for_command_line, listed, parameter, setting
 from ._typing import Floats, Matrix
 from .data.advice import (
     advise_on_outcomes,
@@ -24,7 +25,6 @@ from .data.advice import (
     advise_on_size,
     advise_on_table,
 )
-from .data.categories import is_blank
 from .data.columns import (
     check_numbers_there,
     column,
@@ -47,15 +47,20 @@ from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
-from .data.selection import check_asked, expand
+from .data.selection import check_asked, expand, look_up
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
 from .placing.reference import Reference
-from .placing.table import OF_ROOTS, absent_message, table_of_places
+from .placing.table import (
+    OF_ROOTS,
+    absent_message,
+    nothing_there_message,
+    table_of_places,
+)
 from .preprocessing import Preparation, complete_rows
 from .preprocessing.dask import check_logarithms
-from .preprocessing.encoding import END, NUMBER
+from .preprocessing.encoding import CATEGORY, DATE, NUMBER, ORDINAL, Encoding
 from .trajectory.clumps import groups_message
 from .trajectory.core import Trajectory
 from .trajectory.evidence import LEVEL
@@ -174,7 +179,8 @@ def fit_pipeline(
     if prune:
         path = path.prune()
     if root is not None or end is not None:
-        path = path.rooted(**start, end=end)
+        with hint_at_root(root or {}, table):
+            path = path.rooted(**start, end=end)
     on_stage("trust")
     reference = reference_of(path, rows, preparation, about, n_jobs=model.n_jobs)
     if support:
@@ -192,6 +198,38 @@ def check_names(
     asked = {"include": expand(include or ()), "exclude": expand(exclude), **preparation.asked()}
     asked |= {"root": [str(root["column"])]} if "column" in root else {}
     check_asked(asked, names_of(table), table.source)
+    check_left_out(asked["exclude"], preparation, names_of(table), table.source)
+
+
+# The parameters that make features of columns.
+MAKERS = {CATEGORY: "categorical", ORDINAL: "ordinal", DATE: "dates"}
+
+
+def check_left_out(
+    exclude: Sequence[str], preparation: Preparation, known: Sequence[str], source: str
+) -> None:
+    """What is left out is not to be a feature as well; the dates of an age are none themselves.
+
+    Examples
+    --------
+    >>> from branchwise import Preparation
+    >>> from branchwise.pipeline import check_left_out
+    >>> check_left_out(["s*"], Preparation(categorical=["sex"]), ["sex", "hb"], "a.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: exclude leaves out what is to be a feature: 'sex' (categorical); name it in one of
+    the two.
+    """
+    if not (exclude and preparation.encodes):
+        return
+    plan, left_out = preparation.plan(known, source), set(look_up(exclude, known, "exclude")[0])
+    both = [name for name in plan.columns if name in left_out and plan.kind_of(name) in MAKERS]
+    if both:
+        told = (f"{name!r} ({parameter(MAKERS[plan.kind_of(name)])})" for name in both)
+        raise ValueError(
+            f"{parameter('exclude')} leaves out what is to be a feature: {listed(told, 5)}; name "
+            f"{'it' if len(both) == 1 else 'each of them'} in one of the two."
+        )
 
 
 def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str]) -> list[str]:
@@ -284,7 +322,7 @@ def advice(
         given = covariates(table, adjusted)
         if preparation.pca is not None:
             X = before_axes(preparation, named_columns(table, features), given)
-        found += advise_on_prepared(*measured(preparation, X, features))
+        found += advise_on_prepared(*measured(preparation.steps_.get("encode"), X, features))
     return found
 
 
@@ -297,11 +335,10 @@ def before_axes(preparation: Preparation, X: Any, given: Any) -> Any:
     return same.transform(X, covariates=given)
 
 
-def measured(preparation: Preparation, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
+def measured(step: Encoding | None, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
     """What has units of all that was prepared: indicators of categories have none."""
-    if "encode" not in preparation.steps_:
+    if step is None:
         return X, list(features)
-    step = preparation.steps_["encode"]
     kept = np.flatnonzero(~step.is_indicator)
     return X[:, kept], [step.names[j] for j in kept]
 
@@ -367,6 +404,38 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
             f"are {listed(present)}."
         )
     return {"labels": labels.to_numpy(), "value": value, "at": at}
+
+
+@contextmanager
+def hint_at_root(root: dict[str, Any], table: Table) -> Iterator[None]:
+    """Say what a root is that is no node of the graph: a sample or a column of the table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table
+    >>> from branchwise.pipeline import hint_at_root
+    >>> table = as_table(pd.DataFrame({"hb": [12.5]}, index=["P003"]))
+    >>> with hint_at_root({"node": "P003"}, table):
+    ...     raise ValueError("node='P003' is no node of the graph.")
+    Traceback (most recent call last):
+    ...
+    ValueError: node='P003' is no node of the graph. It is a sample: root={'sample': 'P003'}.
+    """
+    try:
+        yield
+    except ValueError as error:
+        node, is_command = root.get("node"), is_for_command_line()
+        if not isinstance(node, str) or repr(node) not in str(error):
+            raise
+        if node in table.samples:
+            way = f"--root sample={node}" if is_command else f"root={{'sample': {node!r}}}"
+            raise ValueError(f"{error} It is a sample: {way}.") from error
+        if node in names_of(table):
+            way = f"root={{'column': {node!r}, 'value': …}}"
+            way = f"--root {node}=LABEL" if is_command else way
+            raise ValueError(f"{error} It is a column: name a label in it, {way}.") from error
+        raise
 
 
 def held(X: Any) -> Any:
@@ -641,36 +710,48 @@ class Pipeline:
         if is_dask(table.X):
             yield from self._chunks(table)
             return
-        X, absent = self._known(table)
+        X, lacking = self._known(table)
         if "encode" in self.preparation.steps_:
             self.preparation.steps_["encode"].warn_of_ages(X, table.samples)
-        without = absent if X.shape[0] == 1 else self._without_values(table, X)
+        absent = self._made_of(lacking)
+        without = self._without_values(X)
+        if X.shape[0] == 1 and len(without) < self.n_features:
+            without = absent
         if without:
             spare = [name for name in names_of(table) if name not in self._wanted]
-            message = absent_message(table.source, without, len(self.features), spare)
-            warnings.warn(message, stacklevel=4)
+            message = absent_message(table.source, without, self.n_features, spare, self._ages)
+            if message is not None:
+                warnings.warn(message, stacklevel=4)
         about = covariates(table, adjusted_columns(table, self.preparation))
         yield self.placer.place(X, about, absent), table.samples
 
-    def _without_values(self, table: Table, X: Matrix) -> list[str]:
+    @property
+    def _ages(self) -> dict[str, tuple[str, str]]:
+        """The two columns of dates of each feature that is an age."""
+        step = self.preparation.steps_.get("encode")
+        return {} if step is None else {name: (start, end) for name, start, end in step.ages}
+
+    def _made_of(self, lacking: Sequence[str]) -> list[str]:
+        """The features that cannot be had without these columns: of an age both are needed."""
+        gone, ages, made = set(lacking), self._ages, self.placer.columns
+        names = (made.names[j] for j in made.parts)
+        return [name for name in names if gone.intersection(ages.get(name, (name,)))]
+
+    def _without_values(self, X: Matrix) -> list[str]:
         """The features of which the rows of a table, X once encoded, have no value at all."""
         made = self.placer.columns
-        empty = {made.names[j] for j in np.flatnonzero(count_missing(X) == max(X.shape[0], 1))}
-        step, there = self.preparation.steps_.get("encode"), set(names_of(table))
-        ends = [] if step is None else zip(step.columns, step.kinds, strict=True)
-        for name, kind in ends:
-            if kind == END and (name not in there or is_blank(column(table, name)).all()):
-                empty.add(name)
-        return [name for name in self.features if name in empty]
+        is_empty = count_missing(X) == max(X.shape[0], 1)
+        return [made.names[j] for j in made.parts if is_empty[j]]
 
     def _known(self, table: Table) -> tuple[Matrix, list[str]]:
         """The features as numbers, NaN where they are not known, and those that a table lacks."""
+        known = names_of(table)
+        if self._wanted.isdisjoint(known):
+            raise InputError(self.nothing_there(table.source, known))
         if "encode" not in self.preparation.steps_:
             return known_columns(table, self.features)
         found = {name: column(table, name) for name in names_of(table) if name in self._wanted}
         absent = [name for name in self.features if name not in found]
-        if len(absent) == len(self.features):
-            columns(table, self.features)  # complains
         check_numbers_there(table, [name for name in self.numbers if name in table.annotations])
         pandas = import_pandas()
         frame = pandas.DataFrame(
@@ -678,6 +759,11 @@ class Pipeline:
             index=table.annotations.index,
         )
         return self.preparation.encode(frame), absent
+
+    def nothing_there(self, source: str, known: Sequence[str]) -> str:
+        """What to say of a table that has no feature, but the columns ``known``."""
+        made = self.placer.columns
+        return nothing_there_message(source, [made.names[j] for j in made.parts], known, self._ages)
 
     @cached_property
     def _wanted(self) -> set[str]:
@@ -699,7 +785,8 @@ class Pipeline:
             columns(table, present or self.features)  # complains if nothing is there
             spare = [name for name in table.features if name not in self._wanted]
             message = absent_message(table.source, absent, len(self.features), spare)
-            warnings.warn(message, stacklevel=5)
+            if message is not None:
+                warnings.warn(message, stacklevel=5)
         X = as_chunks(columns(table, present))
         blocks, first = X.to_delayed().ravel(), [*chunk_starts(X), X.shape[0]]
         given = dask.delayed((table.source, self.placer, present, absent), traverse=False)

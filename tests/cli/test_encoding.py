@@ -167,9 +167,9 @@ def test_a_new_table_may_lack_columns_that_were_encoded(coded, clinic, tmp_path,
     code, out, err = branchwise("transform", coded, tmp_path / "new.csv")
     assert code == 0
     # The age is between two dates, one of which is not there.
-    assert "no values of 3 of the 12 features: 'lab2', 'sex', 'seen'" in err.replace("4 of", "3 of")
+    assert "no values of 4 of the 12 features: 'lab2', 'sex', 'seen', 'years' (from" in err
     placed = pd.read_csv(io.StringIO(out), index_col=0)
-    assert (placed["missing"] >= 3).all()
+    assert (placed["missing"] >= 4).all()
     assert placed["pseudotime"].notna().all()
 
 
@@ -266,3 +266,46 @@ def test_names_like_patterns_mean_themselves_in_a_model(simulated, tmp_path, bra
     assert "se[x]" in err
     assert len(text.splitlines()) == 10
     assert "sex" in text.splitlines()[0]
+
+
+@pytest.mark.parametrize("command", ["fit", "info"])
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--exclude", "sex", "--categorical", "sex"], "'sex' (--categorical); name it in one of"),
+        (
+            ["--exclude", "s[e]*", "--date", "seen", "--ordinal", "sex=f,m"],
+            "'sex' (--ordinal), 'seen' (--date); name each of them in one of the two.",
+        ),
+    ],
+)
+def test_what_is_left_out_is_no_feature_as_well(command, given, says, path, tmp_path, branchwise):
+    out = ["-o", tmp_path / "out", "--impute", "median"] if command == "fit" else ["--json"]
+    code, text, err = branchwise(command, path, "--id", "patient", *out, *given)
+    told = err if command == "fit" else json.loads(text)["fit"]
+    assert code == (1 if command == "fit" else 0)
+    assert "--exclude leaves out what is to be a feature: " + says in told
+
+
+def test_a_date_that_is_left_out_still_makes_an_age(path, tmp_path, branchwise):
+    given = ["--id", "patient", "--exclude", "seen", "--age", "years=born:seen", "--impute", "drop"]
+    few = ["--no-support", "--no-report", "--figure", "none", "--standardize"]
+    assert branchwise("fit", path, "-o", tmp_path / "out", *given, *few)[0] == 0
+
+
+@pytest.mark.parametrize("command", ["fit", "info"])
+def test_the_names_of_the_samples_are_not_encoded(command, path, tmp_path, branchwise):
+    out = ["-o", tmp_path / "out", "--impute", "median"] if command == "fit" else ["--json"]
+    code, text, err = branchwise(command, path, *out, "--categorical", "patient")
+    told = err if command == "fit" else json.loads(text)["fit"]
+    assert code == (2 if command == "fit" else 0)
+    assert "--categorical: 'patient' is the column with the names of the samples of" in told
+
+
+def test_a_root_that_is_a_sample_or_a_column_is_told(path, tmp_path, branchwise):
+    given = ["fit", path, "-o", tmp_path / "out", "--impute", "median", "--no-support"]
+    for root, hint in (("P003", "sample: --root sample=P003."), ("sex", "--root sex=LABEL.")):
+        code, _, err = branchwise(*given, "--root", root)
+        assert code == 1
+        assert f"node='{root}' is no node of the graph;" in err
+        assert hint in err

@@ -194,3 +194,66 @@ def test_an_interrupt_that_was_swallowed_is_heeded_after_the_iteration():
         console.stops.append(signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             callback(None)
+
+
+@pytest.mark.parametrize("way", ["itself", "relative", "symbolic", "hard"])
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_places_never_replace_the_table_that_they_are_of(
+    way, force, fitted, simulated, tmp_path, monkeypatch, branchwise
+):
+    new, out = tmp_path / "new.csv", tmp_path / "link.csv"
+    simulated[:5].to_csv(new, index=False)
+    before = new.read_text()
+    if way == "itself":
+        out = new
+    elif way == "relative":
+        monkeypatch.chdir(tmp_path)
+        out = Path("../", tmp_path.name, "new.csv")
+    elif way == "symbolic":
+        out.symlink_to(new)
+    else:
+        out.hardlink_to(new)
+    code, _, err = branchwise("transform", fitted, new, "-o", out, *force)
+    assert code == 1
+    assert f"-o {out} is the input {new}, which is never replaced; choose another -o." in err
+    assert "--force" not in err
+    assert new.read_text() == before
+
+
+def test_places_are_not_written_into_a_store_that_is_the_input(fitted, tmp_path, branchwise):
+    (tmp_path / "new.zarr").mkdir()
+    out = tmp_path / "new.zarr" / "places.csv"
+    code, _, err = branchwise("transform", fitted, tmp_path / "new.zarr", "-o", out)
+    assert code == 1
+    assert f"-o {out} lies within the input" in err
+
+
+@pytest.mark.parametrize("model", ["out", "out/model.branchwise"])
+def test_places_never_replace_a_file_of_a_result(model, table, tmp_path, branchwise):
+    out = tmp_path / "out"
+    given = ("--id", "patient", "--figure", "none", "--no-report", "--no-support")
+    assert branchwise("fit", table, "-o", out, *given)[0] == 0
+    before = (out / "samples.csv").read_text()
+    told = branchwise("transform", tmp_path / model, table, "-o", out / "samples.csv", "--force")
+    assert told[0] == 1
+    assert f"is a file of the result {out.resolve()}, which would be damaged; choose" in told[2]
+    assert (out / "samples.csv").read_text() == before
+    mine = out / "new.csv"
+    assert branchwise("transform", tmp_path / model, table, "-o", mine)[0] == 0
+    assert branchwise("transform", tmp_path / model, table, "-o", mine, "--force")[0] == 0
+
+
+def test_a_fit_never_replaces_its_input(table, tmp_path, branchwise):
+    out = tmp_path / "out"
+    given = ("--figure", "none", "--no-report", "--no-support")
+    assert branchwise("fit", table, "-o", out, "--id", "patient", *given)[0] == 0
+    inside = out / "samples.csv"
+    before = inside.read_text()
+    code, _, err = branchwise("fit", inside, "-o", out, *given, "--force")
+    assert code == 1
+    assert f"the input {inside} lies within -o {out}, which would be replaced; choose" in err
+    more = ("--method", "ddrtree", "--checkpoint", inside, "--force")
+    code, _, err = branchwise("fit", inside, "-o", tmp_path / "b", *given, *more)
+    assert code == 1
+    assert f"--checkpoint {inside} is the input {inside}, which is never replaced" in err
+    assert inside.read_text() == before

@@ -281,3 +281,22 @@ def test_a_fit_that_would_stop_at_the_encoding_is_not_said_to_start(tmp_path, br
 
 def squeezed(text):
     return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [["--date", "seen"], ["--age", "age=born:seen"], ["--date", "seen", "--categorical", "sex"]],
+)
+def test_units_of_what_is_encoded_are_told_as_by_a_fit(given, tmp_path, branchwise):
+    rng, n = np.random.default_rng(0), 40
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["hb", "crp", "alb"])  # simulated
+    frame["sex"] = rng.choice(["f", "m"], n)
+    frame["born"] = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), "D")
+    frame["seen"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    advice = json.loads(branchwise("info", tmp_path / "t.csv", *given, "--json")[1])["advice"]
+    few = ("--no-support", "--figure", "none", "--no-report")
+    branchwise("fit", tmp_path / "t.csv", "-o", tmp_path / "out", *few, *given)
+    warned = json.loads((tmp_path / "out" / "run.json").read_text("utf-8"))["warnings"]
+    [told] = [text for text in warned if "of the variance" in text]
+    assert [text for text in advice if "of the variance" in text] == [told]

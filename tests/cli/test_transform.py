@@ -194,7 +194,7 @@ def test_a_table_without_any_feature_is_an_error(fitted, simulated, tmp_path, br
     simulated[["patient", "age"]].to_csv(tmp_path / "new.csv", index=False)
     code, _, err = branchwise("transform", fitted, tmp_path / "new.csv")
     assert code == 1
-    assert "lacks 6 of 6 features as columns of numbers: 'lab0', 'lab1'" in err
+    assert "lacks 6 of the 6 features of the model: 'lab0', 'lab1'" in err
     assert len(err.splitlines()) == 1
 
 
@@ -346,3 +346,46 @@ def test_one_row_is_one_row(simulated, fitted, tmp_path, branchwise):
     simulated[:1].to_csv(tmp_path / "a.csv", index=False)
     _, out, _ = branchwise("transform", fitted, tmp_path / "a.csv", "-o", tmp_path / "placed.csv")
     assert out.startswith("1 row placed in ")
+
+
+def test_where_nothing_is_placed_that_alone_is_told(simulated, fitted, tmp_path, branchwise):
+    labs = [f"lab{k}" for k in range(6)]
+    for n_rows in (1, 3):
+        simulated[:n_rows].assign(**dict.fromkeys(labs)).to_csv(tmp_path / "a.csv", index=False)
+        code, _, err = branchwise("transform", fitted, tmp_path / "a.csv")
+        assert code == 1
+        assert "has a value of any feature; nothing was placed." in err
+        assert len(err.splitlines()) == 1
+
+
+def test_a_table_of_names_alone_lacks_every_feature(simulated, tmp_path, branchwise):
+    dated = simulated.assign(seen=pd.Timestamp("2024-01-01") + pd.to_timedelta(range(150), "D"))
+    dated.to_csv(tmp_path / "old.csv", index=False)
+    out = tmp_path / "out"
+    given = ("--date", "seen", "--no-support", "--figure", "none", "--no-report")
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *given, "--standardize")[0] == 0
+    (tmp_path / "a.csv").write_text("patient\nN1\nN2\n")
+    code, _, err = branchwise("transform", out, tmp_path / "a.csv")
+    assert code == 1
+    assert "lacks 8 of the 8 features of the model: 'lab0'," in err
+    assert err.strip().endswith("add these columns.")
+    (tmp_path / "a.csv").write_text("patient,Lab 0,SEEN\nN1,1,2024-01-01\nN2,2,2024-01-01\n")
+    code, _, err = branchwise("transform", out, tmp_path / "a.csv")
+    assert code == 1
+    assert "Is 'lab0' the column 'Lab 0' and 'seen' the column 'SEEN'? Then give them" in err
+
+
+def test_what_is_no_model_says_what_to_pass(fitted, table, branchwise):
+    code, _, err = branchwise("transform", fitted / "samples.csv", table)
+    assert code == 1
+    assert "is no model file; pass OUT, the folder of a fit, or OUT/model.branchwise." in err
+
+
+def test_one_row_that_lies_far_is_one(simulated, fitted, tmp_path, branchwise):
+    far = simulated[:1].copy()
+    far["lab2"] = 10 * np.abs(simulated["lab2"]).max()
+    far.to_csv(tmp_path / "a.csv", index=False)
+    assert (
+        "; look at it before you trust its place."
+        in (branchwise("transform", fitted, tmp_path / "a.csv")[2])
+    )

@@ -95,6 +95,34 @@ def test_copies_that_were_both_rounded_are_copies():
     assert find_copies(X, moments_of(X)) == [[0, 1]]
 
 
+@pytest.mark.parametrize("decimals", [0, 1, 3])
+@pytest.mark.parametrize("n_rows", [30, 170, 2000])
+def test_whole_inches_are_copies_of_centimetres(decimals, n_rows):
+    """Their correlation is 0.997."""
+    rng = np.random.default_rng(n_rows)
+    cm = rng.normal(170, 10, size=n_rows)
+    X = np.c_[
+        rng.normal(13, 2, size=n_rows), cm.round(decimals), -(cm.round(decimals) / 2.54).round()
+    ]
+    assert abs(np.corrcoef(X[:, 1], X[:, 2])[0, 1]) < 0.999
+    assert find_copies(X, moments_of(X)) == [[1, 2]]
+    X[4, 2] += 2
+    assert find_copies(X, moments_of(X)) == []
+
+
+def test_what_is_nearly_alike_is_no_copy():
+    """Measured twice, with errors beyond the last digit; and two observers of one grade."""
+    rng = np.random.default_rng(0)
+    weight, grade = rng.normal(70, 12, size=400), rng.integers(1, 6, size=400).astype(float)
+    again = weight + rng.normal(0, 0.8, size=400)
+    X = np.c_[weight.round(1), again.round(1), weight, again, grade, grade]
+    X[:3, 5] = 6 - X[:3, 5]
+    X[3, 5] = X[3, 4] % 5 + 1
+    assert min(np.corrcoef(X[:, [k, k + 1]].T)[0, 1] for k in (0, 2)) > 0.99
+    assert find_copies(X[:, [0, 1, 4, 5]], moments_of(X[:, [0, 1, 4, 5]])) == []
+    assert find_copies(X[:, 2:], moments_of(X[:, 2:])) == []
+
+
 def test_copies_in_wide_tables_are_found_if_they_are_exact():
     X = normal(30, 1500)
     X[:, 1200] = 40 - 1.8 * X[:, 3]

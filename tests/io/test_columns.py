@@ -370,3 +370,16 @@ def test_long_codes_of_excel_are_refused_as_categories(tmp_path):
     codes = read_table(path, annotate=["code"]).annotations
     with pytest.raises(ValueError, match="'code' is to be a category, but holds 90071992547409"):
         Preparation(categorical=["code"]).fit(codes)
+
+
+def test_cells_of_several_kinds_in_one_column_are_counted_by_kind(tmp_path):
+    rows = ["<5,1 234", '"1,5",2', '"2,5",3', *["3,4"] * 9]
+    path = tmp_path / "t.csv"
+    path.write_text("id,crp,plt\n" + "".join(f"P{k},{row}\n" for k, row in enumerate(rows)))
+    with pytest.raises(InputError) as told:
+        read_table(path)
+    text = str(told.value)
+    assert text.startswith("2 columns are meant as numbers")
+    assert "limits such as '<5' in 1 column ('crp'): 1 of 12 cells, the first '<5' in data" in text
+    assert "decimal commas in 1 column ('crp'): 2 of 12 cells, the first '1,5' in data" in text
+    assert "signs between thousands in 1 column ('plt'): 1 of 12 cells" in text

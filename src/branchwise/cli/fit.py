@@ -41,6 +41,7 @@ from .results import (
     REPORT,
     RUN,
     check_out,
+    check_spared,
     kept_rows,
     new_folder,
     write_frame,
@@ -57,6 +58,7 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "matplotlib")
 def run(options: argparse.Namespace, console: Console) -> None:
     """Check everything that can be wrong before the work, do it, and tell what came out."""
     request = parse_request(options)
+    check_source_outside(request)
     check_out(request.out, force=request.force)
     check_path(request.source)
     # After the parent of the results was made, where it may be.
@@ -93,6 +95,19 @@ def with_gaps(error: UnreadableColumns, preparation: Preparation) -> UnreadableC
     remedy = AT_THE_FIT if preparation.impute is None else None
     gaps = gaps_message(error.missing, error.n_samples, "Besides, the rest", remedy)
     return error.also(gaps) if gaps else error
+
+
+def check_source_outside(request: Request) -> None:
+    """The input is not among what --force replaces."""
+    source, out = Path(request.source), request.out.resolve()
+    if source.exists() and source.resolve().is_relative_to(out):
+        raise Failure(
+            f"the input {request.source} lies within -o {request.out}, which would be replaced; "
+            "choose another -o."
+        )
+    checkpoint = getattr(request.estimator, "checkpoint", None)
+    if checkpoint is not None:
+        check_spared(Path(checkpoint), request.source, "--checkpoint")
 
 
 def check_checkpoint(request: Request) -> None:

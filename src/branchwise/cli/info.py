@@ -9,19 +9,25 @@ from typing import Any
 from scipy import sparse
 
 from .._messages import listed
-from ..data.advice import advise_on_copies, advise_on_size, advise_on_variance, moments_of
+from ..data.advice import (
+    advise_on_copies,
+    advise_on_prepared,
+    advise_on_size,
+    advise_on_variance,
+    moments_of,
+)
 from ..data.columns import columns, named_columns
 from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
 from ..data.table import Table
 from ..io.raw import Cells, profile_cells, read_cells
 from ..persistence.loading import MODEL
-from ..pipeline import features_of
+from ..pipeline import check_left_out, features_of, measured
 from ..preprocessing import Preparation
 from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding
-from .console import Console, Failure
+from .console import Console, Failure, Usage
 from .profiles import describe_table, terminal_width
-from .request import STEPS, asked_for, check_columns, encodings, reading_of
+from .request import STEPS, asked_for, check_columns, check_not_id, encodings, reading_of
 from .results import RUN
 
 
@@ -47,7 +53,7 @@ def table_facts(
     cells = read_cells(path, **reading_of(options))
     preparation, encoded, problem = planned(cells, options)
     problem = misspelt(cells, asked_for(options, preparation)) or problem
-    wrong, told = tried(cells, preparation, problem)
+    step, wrong, told = tried(cells, preparation, problem)
     notes = [*cells.notes, *told]
     profiles = profile_cells(cells, encoded)
     n_samples = len(cells.frame) if cells.frame is not None else 0
@@ -64,7 +70,7 @@ def table_facts(
         "sparse": bool(sparse.issparse(cells.X)),
         "missing": sum(p.missing for p in of[FEATURE]),
         "fit": problem or said_by_fit(cells, preparation) or wrong,
-        "advice": notes + ([] if cells.table is None else advised(cells.table, encoded)),
+        "advice": notes + ([] if cells.table is None else advised(cells.table, encoded, step)),
         "columns": [as_facts(p) for p in profiles],
     }
     return facts, profiles
@@ -92,7 +98,10 @@ def planned(
     try:
         preparation.check_parameters()
         plan = preparation.plan(cells.names, cells.source)
-    except ValueError as error:
+        if cells.table is not None:
+            check_not_id(preparation.asked(), cells.table.id, cells.source)
+        check_left_out(options.exclude, preparation, cells.names, cells.source)
+    except (ValueError, Usage) as error:
         return preparation, {}, None if cells.error is not None else str(error)
     encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}
     return preparation, encoded, None
@@ -100,10 +109,10 @@ def planned(
 
 def tried(
     cells: Cells, preparation: Preparation, problem: str | None
-) -> tuple[str | None, list[str]]:
-    """Why columns cannot be encoded as asked, if they cannot, and what a fit would warn of."""
+) -> tuple[Encoding | None, str | None, list[str]]:
+    """The encoding as asked, or why there is none, and what a fit would warn of."""
     if problem or cells.table is None or not preparation.encodes:
-        return None, []
+        return None, None, []
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -112,8 +121,8 @@ def tried(
             step = Encoding.fit(frame, preparation.plan(names, cells.source))
             step.warn_of_ages(step.apply(frame), cells.table.samples)
         except ValueError as error:
-            return str(error), []
-    return None, [str(each.message) for each in said if each.category is UserWarning]
+            return None, str(error), []
+    return step, None, [str(each.message) for each in said if each.category is UserWarning]
 
 
 def said_by_fit(cells: Cells, preparation: Preparation) -> str | None:
@@ -140,14 +149,22 @@ def misspelt(cells: Cells, asked: dict[str, list[str]]) -> str | None:
     return None
 
 
-def advised(table: Table, encoded: Collection[str]) -> list[str]:
-    """What `branchwise fit` would warn of that no single column shows."""
+def advised(table: Table, encoded: Collection[str], step: Encoding | None) -> list[str]:
+    """What `branchwise fit` would warn of that no single column shows.
+
+    Copies are looked for among the numbers, and units among all that has some, encoded or not.
+    """
     names = [name for name in table.features if name not in encoded]
     X = columns(table, names)
     moments = moments_of(X)
+    on_variance = (
+        advise_on_variance(moments, names)
+        if step is None
+        else advise_on_prepared(*measured(step, step.apply(named_columns(table, step.columns)), []))
+    )
     return [
         *advise_on_copies(X, names, moments),
-        *advise_on_variance(moments, names),
+        *on_variance,
         *advise_on_size(len(table.samples), len(names) + len(encoded)),
     ]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import estimators
-from .._messages import flag
+from .._messages import flag, listed
 from ..data.selection import (
     check_asked,
     expand,
@@ -18,7 +18,7 @@ from ..data.selection import (
     select_in_turn,
 )
 from ..data.table import Table
-from ..pipeline import N_RESAMPLES
+from ..pipeline import N_RESAMPLES, check_left_out
 from ..preprocessing import Preparation
 from ..report.content import COMPUTED
 from .arguments import PARAMETERS
@@ -30,6 +30,8 @@ CLASSES = {"ddrtree": "DDRTree", "drtree": "DRTree", "spl": "SPL"}
 LEARNING, AUTO = ("n_components", "n_jobs"), ("auto",)
 # What tells of a file what it does not say itself: arguments of `read_table`.
 DIALECT = ("use_rep", "layer", "sheet", "encoding", "date_order")
+# What makes use of columns, by name.
+USED = ("categorical", "ordinal", "dates", "ages", "adjust")
 # In the order in which they are done.
 STEPS = (
     *("categorical", "ordinal", "dates", "ages"),
@@ -267,6 +269,8 @@ def resolved(request: Request, table: Table) -> Request:
     columns = [*map(str, table.annotations.columns), *table.features]
     beside = [*columns, *([] if table.id is None else [table.id])]
     check_columns(request.asked | {"id": []}, request.root, beside, table.source)
+    check_not_id(request.asked, table.id, table.source)
+    check_left_out(request.asked["exclude"], request.preparation, columns, table.source)
     known = [*COMPUTED, *columns]
     adjust = request.preparation.adjust
     if adjust:
@@ -324,6 +328,22 @@ def check_columns(
     colors = separated(asked["color"], {*COMPUTED, *known})
     asked = asked | {"color": colors, "root": [start["column"]] if "column" in start else []}
     check_asked(asked, known, source, {"color": COMPUTED})
+
+
+def check_not_id(asked: dict[str, list[str]], id: str | None, source: str) -> None:
+    """The column with the names of the samples is not to be encoded, or adjusted for, by name.
+
+    Examples
+    --------
+    >>> from branchwise.cli.request import check_not_id
+    >>> check_not_id({"categorical": ["sex"]}, "patient", "a.csv")
+    """
+    wrong = [flag(name) for name in USED if id in asked.get(name, ())]
+    if wrong:
+        raise Usage(
+            f"{listed(wrong)}: {id!r} is the column with the names of the samples of {source}; "
+            "leave it out, or name another such column with --id."
+        )
 
 
 def root_in(request: Request, table: Table) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from ..data.selection import expand, select_in_turn
 from ..data.table import Table
 from ..io import file_hash, read_table
 from ..persistence.loading import MODEL, load
-from ..pipeline import Pipeline, start_of
+from ..pipeline import Pipeline, hint_at_root, start_of
 from ..trajectory import Trajectory
 from .console import Failure, Usage, as_json
 from .request import parse_root, separated
@@ -141,6 +141,38 @@ def check_file(path: Path, endings: Sequence[str], *, force: bool) -> None:
         raise Failure(f"{path} is a folder; choose another -o.")
     if path.exists() and not force:
         raise Failure(f"{path} exists; choose another -o, or add --force to replace it.")
+
+
+def check_spared(out: Path, source: str | Path, option: str = "-o") -> None:
+    """Refuse to write over the input, or into it, whatever else may be replaced.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from branchwise.cli.results import check_spared
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> check_spared(folder / "places.csv", folder / "new.csv")
+    """
+    there, real = Path(source), out.resolve()
+    is_within = there.is_dir() and real.is_relative_to(there.resolve())
+    is_same = real == there.resolve() or (
+        there.exists() and out.exists() and there.samefile(out)  # a link of the file system
+    )
+    if is_within or is_same:
+        raise Failure(
+            f"{option} {out} {'lies within' if is_within and not is_same else 'is'} the input "
+            f"{source}, which is never replaced; choose another {option}."
+        )
+
+
+def check_no_result(out: Path) -> None:
+    """Refuse to write a table over one of the files that make up a result of `branchwise fit`."""
+    real = out.resolve()
+    if (real.parent / RUN).is_file() and is_ours(real) and real.is_file():
+        raise Failure(
+            f"-o {out} is a file of the result {real.parent}, which would be damaged; choose "
+            "another -o."
+        )
 
 
 def write_frame(frame: Any, path: Path) -> None:
@@ -396,7 +428,8 @@ def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Traject
         annotations=result.samples[result.annotations],
         source=str(result.folder),
     )
-    return made.trajectory.rooted(**start_of(table, root))
+    with hint_at_root(root, table):
+        return made.trajectory.rooted(**start_of(table, root))
 
 
 def input_table(result: Result, made: Pipeline) -> Table:

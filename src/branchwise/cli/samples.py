@@ -178,13 +178,14 @@ class Doubts:
 
     def of_far(self, *, is_chance: bool) -> str:
         """How many rows lie far, and whether to look at them."""
-        rest = (
-            "so many may be chance" if is_chance else "look at them before you trust their places"
-        )
+        one = self.n_far == 1
+        look = f"look at {'it' if one else 'them'} before you trust "
+        look += "its place" if one else "their places"
+        rest = "so many may be chance" if is_chance else look
         return (
             f"{self.n_far:,} of {counted(self.n_rows, 'row')} "
             f"({100 * self.n_far / self.n_rows:.0f} %; 5 % are usual) "
-            f"{'lies' if self.n_far == 1 else 'lie'} farther from the tree than 95 % of the rows "
+            f"{'lies' if one else 'lie'} farther from the tree than 95 % of the rows "
             f"of the fit (p <= 0.05); {rest}."
         )
 

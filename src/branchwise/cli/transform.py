@@ -13,10 +13,19 @@ from ..data.table import MissingFeaturesError, Table
 from ..io import read_table
 from ..io.safety import check_path
 from ..io.tables import ANNDATA_ENDINGS
-from ..pipeline import Pipeline
+from ..pipeline import Pipeline, names_of
 from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure, Usage
-from .results import TABLE_ENDINGS, check_file, is_model, load_pipeline, write_frames, write_text
+from .results import (
+    TABLE_ENDINGS,
+    check_file,
+    check_no_result,
+    check_spared,
+    is_model,
+    load_pipeline,
+    write_frames,
+    write_text,
+)
 from .samples import Doubts, readable, samples_table
 
 # What has an encoding.
@@ -27,6 +36,8 @@ def run(options: argparse.Namespace, console: Console) -> None:
     """Read the model, then the table, and write where the rows fall."""
     out = None if options.out == "-" else Path(options.out)
     if out is not None:
+        check_spared(out, options.new)
+        check_no_result(out)
         check_file(out, TABLE_ENDINGS, force=options.force)
     if options.scheduler is not None:
         check_address(options.scheduler)
@@ -125,6 +136,9 @@ def read_new(
             return read_table(options.new, **reading)
         except (MissingFeaturesError, UnknownNameError) as error:
             less = without(reading, error, keeps_id=options.id is not None)
+            if less == reading and isinstance(error, MissingFeaturesError):
+                known = columns_there(options.new, reading)
+                raise Failure(model.nothing_there(options.new, known)) from error
             if less == reading:
                 raise
             if less["id"] != reading["id"]:
@@ -133,6 +147,14 @@ def read_new(
                     "another one."
                 )
             reading = less
+
+
+def columns_there(path: str, reading: dict[str, Any]) -> list[str]:
+    """The columns of a table that has none of those that are needed, if it can be read at all."""
+    try:
+        return names_of(read_table(path, **reading | {"features": None, "exclude": []}))
+    except ValueError:
+        return []
 
 
 def without(reading: dict[str, Any], error: InputError, *, keeps_id: bool) -> dict[str, Any]:

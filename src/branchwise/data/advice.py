@@ -5,10 +5,12 @@ knows more than the numbers. The rules are meant to be quiet on tables that are 
 """
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 from scipy.stats import rankdata
 
 from .._messages import is_for_command_line, listed, parameter, setting
@@ -43,6 +45,9 @@ LEAST_NAMED = 5
 # makes it: heights in cm and in inches, both rounded, are so alike. All pairs are compared if that
 # is so much work at most.
 ALIKE, ALIKE_BY_RANK = 0.999, 0.99
+# Or of 0.99, if no row is farther from a line than the rounding of both explains, with so many
+# different values that two observers would not agree so well on them.
+ALIKE_ROUNDED, LEAST_LEVELS = 0.99, 10
 MOST_COMPARED, MOST_WORK = 1000, 2e10
 # In wider tables only those that are equal up to rounding in the sixth digit are found: columns u
 # and v of length 1 are 2 (1 − |r|) apart, squared.
@@ -411,9 +416,9 @@ def alike_by_products(correlations: Floats) -> Ints:
     size = np.triu(np.abs(correlations), 1)
     found = [
         np.stack([np.full(len(near), j), near], axis=1)
-        for j in np.flatnonzero((size >= ALIKE).any(axis=1))
+        for j in np.flatnonzero((size >= ALIKE_ROUNDED).any(axis=1))
         for near in [np.argsort(-size[j], kind="stable")[:N_NEIGHBOURS]]
-        for near in [near[size[j, near] >= ALIKE]]
+        for near in [near[size[j, near] >= ALIKE_ROUNDED]]
     ]
     return np.concatenate([np.empty((0, 2), dtype=np.intp), *found])
 
@@ -464,8 +469,59 @@ def are_copies(X: Matrix, i: int, j: int) -> bool:
     most = np.unique(a, return_counts=True)[1].max()
     if len(a) - most < LEAST_VARIED:
         return False
-    by_rank = abs(float(unit(rankdata(a)) @ unit(rankdata(b))))
-    return abs(float(unit(a) @ unit(b))) >= ALIKE and by_rank >= ALIKE_BY_RANK
+    by_value = abs(float(unit(a) @ unit(b)))
+    if by_value >= ALIKE:
+        by_rank = abs(float(unit(rankdata(a)) @ unit(rankdata(b))))
+        return by_rank >= ALIKE_BY_RANK or differ_by_rounding(a, b)
+    return by_value >= ALIKE_ROUNDED and differ_by_rounding(a, b)
+
+
+def differ_by_rounding(a: Floats, b: Floats) -> bool:
+    """Whether a line has all rows within half a step of rounding of both columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import differ_by_rounding
+    >>> cm = np.random.default_rng(0).normal(170, 10, size=100)  # simulated
+    >>> inch = (cm / 2.54).round()
+    >>> differ_by_rounding(cm.round(), inch), differ_by_rounding(cm.round(), inch + 3 * (cm > 180))
+    (True, False)
+    """
+    (fine, step), (coarse, wide) = sorted(
+        ((unit(x), step_of(x)) for x in (a, b)), key=itemgetter(1)
+    )
+    slope = float(fine @ coarse)
+    most = (wide + abs(slope) * step) / 2 * (1 + 1e-3)
+
+    def farthest(slope: float) -> float:
+        return float(np.ptp(coarse - slope * fine)) / 2
+
+    # The nearest line by squares is close to the one that has the least farthest row.
+    if not farthest(slope) <= 2 * most:
+        return False
+    found = minimize_scalar(farthest, bounds=(slope - 0.1, slope + 0.1), method="bounded")
+    return bool(found.fun <= most)
+
+
+def step_of(values: Floats) -> float:
+    """The least distance of different values, in units of the length of the centred column.
+
+    It is 0, as of a column without rounding, if there are few different values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import step_of
+    >>> step_of(np.arange(0, 40, 2.0)) > step_of(np.arange(0, 40, 1.0)) > 0
+    True
+    """
+    levels = np.unique(values)
+    if len(levels) < LEAST_LEVELS:
+        return 0.0
+    gaps = np.diff(levels)
+    gaps = gaps[gaps >= 1e-9 * (levels[-1] - levels[0])]
+    return float(gaps.min() / np.linalg.norm(values - values.mean()))
 
 
 def unit(values: Floats) -> Floats:

@@ -53,6 +53,8 @@ class Odd(NamedTuple):
         Where it is, counted from 1.
     n_levels : int
         Different texts in the column.
+    parts : tuple of Odd
+        If cells are of several kinds, those of each by themselves.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Odd(NamedTuple):
     first: str
     row: int
     n_levels: int
+    parts: "tuple[Odd, ...]" = ()
 
 
 class WithUnit(NamedTuple):
@@ -96,7 +99,7 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
     >>> look_at_text(pd.Series(["1.5", "unknown"]), typed=False).numbers
     array([1.5, nan])
     >>> look_at_text(pd.Series(["1", "2", "<5"], name="crp"), typed=False).odd
-    Odd(name='crp', kind='limit', n_bad=1, n_cells=3, first='<5', row=3, n_levels=3)
+    Odd(name='crp', kind='limit', n_bad=1, n_cells=3, first='<5', row=3, n_levels=3, parts=())
     >>> look_at_text(pd.Series(["61 kg", "70 kg"], name="weight"), typed=False).unit.units
     ['kg']
     >>> look_at_text(pd.Series(["07766", "1"]), typed=False).is_code
@@ -131,7 +134,7 @@ def look_at_odd(name: str, text: Any, rows: Any, good: Any, n_cells: int) -> Loo
         first = int(np.argmin(good))
         kind, n_levels = kind_of(bad), len(set(text))
         found = Odd(name, kind, len(bad), n_cells, text[first], int(rows[first]) + 1, n_levels)
-        return Looked(odd=found)
+        return Looked(odd=found._replace(parts=by_kind(found, bad, rows[~good])))
     split = [WITH_UNIT.fullmatch(cell) for cell in text]
     units = Counter(found[2] for found in split if found)
     if sum(units.values()) <= len(text) / 2 or not are_units(units):
@@ -171,6 +174,32 @@ def kind_of(cells: Sequence[str]) -> str:
     """What keeps cells from being numbers; words, if anything of that is among them."""
     kinds = Counter(one_kind(cell) for cell in cells)
     return "word" if "word" in kinds else kinds.most_common(1)[0][0]
+
+
+def by_kind(odd: Odd, cells: Sequence[str], rows: Sequence[int]) -> tuple[Odd, ...]:
+    """An odd column for each kind of its cells, if there are several.
+
+    Decimal commas and signs between thousands look alike, and are of one kind: the more frequent.
+
+    Examples
+    --------
+    >>> from branchwise.io.cells import Odd, by_kind
+    >>> odd = Odd("crp", "limit", 3, 150, "<5", 1, 140)
+    >>> [(p.kind, p.n_bad, p.first, p.row) for p in by_kind(odd, ["<5", "1,5", "<3"], [0, 4, 7])]
+    [('limit', 2, '<5', 1), ('comma', 1, '1,5', 5)]
+    """
+    kinds = [one_kind(cell) for cell in cells]
+    commas = Counter(kind for kind in kinds if kind in ("comma", "thousands"))
+    usual = commas.most_common(1)[0][0] if commas else ""
+    kinds = [usual if kind in commas else kind for kind in kinds]
+    if len(set(kinds)) == 1:
+        return ()
+    found = []
+    for kind in dict.fromkeys(kinds):
+        first = kinds.index(kind)
+        row, n_bad = int(rows[first]) + 1, kinds.count(kind)
+        found.append(odd._replace(kind=kind, n_bad=n_bad, first=cells[first], row=row))
+    return tuple(found)
 
 
 def one_kind(cell: str) -> str:

@@ -56,8 +56,9 @@ def raise_unreadable(
     if len(odd) == 1 and odd[0].kind != "text":
         message = one_column(odd[0], source, can_exclude=others is not None)
     else:
-        kinds = [kind for kind in KINDS if any(each.kind == kind for each in odd)]
-        groups = [[each for each in odd if each.kind == kind] for kind in kinds]
+        parts = [part for each in odd for part in each.parts or (each,)]
+        kinds = [kind for kind in KINDS if any(each.kind == kind for each in parts)]
+        groups = [[each for each in parts if each.kind == kind] for kind in kinds]
         lines = "\n".join(f"- {group_message(group, others)}" for group in groups)
         are = counted(len(odd), "column is", "columns are")
         message = (

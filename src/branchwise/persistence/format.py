@@ -21,6 +21,7 @@ from scipy import sparse
 from .. import __version__
 from .._compat import install_command
 from .._memory import check_memory
+from .._messages import is_for_command_line
 from .._typing import Floats, Sparse
 from .._writing import replacing_bytes
 
@@ -127,7 +128,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; check its name and folder.")
     if not path.is_file():
-        raise ModelFileError(f"{path} is no file; pass a file that `save` wrote.")
+        raise ModelFileError(f"{path} is no file; {pass_a_model()}.")
     with path.open("rb") as file:
         try:
             return _read(file)
@@ -138,9 +139,16 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
             raise ModelFileError(f"{path} is damaged ({detail}); {SAVE_AGAIN}.") from error
 
 
+def pass_a_model() -> str:
+    """What to do if a file is no model."""
+    if is_for_command_line():
+        return "pass OUT, the folder of a fit, or OUT/model.branchwise"
+    return "pass a file that `save` wrote"
+
+
 def _read(file: BinaryIO) -> dict[str, Any]:
     if file.read(4) != b"PK\x03\x04":
-        raise Unsound("is no model file", "pass a file that `save` wrote")
+        raise Unsound("is no model file", pass_a_model())
     size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
         members = _checked_members(archive, size)

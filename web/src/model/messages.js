@@ -114,15 +114,15 @@ export function written(value, first, number = fourDigits) {
 }
 
 /**
- * Which columns a table does not have.
+ * Which features a table does not have.
  *
- * @param {string[]} absent
+ * @param {string[]} absent  In quotation marks.
  * @param {number} nFeatures
  */
 export function absentWords(absent, nFeatures) {
   return (
     `The table has no values of ${absent.length} of the ${nFeatures} features: ` +
-    `${listed(absent.map(quoted), 10)}; its samples are placed by the others.`
+    `${listed(absent, 10)}; its samples are placed by the others.`
   );
 }
 

@@ -8,8 +8,10 @@
  * @property {(string | number)[][]} covariates  Of each, in the order of model.covariates.
  * @property {{id: string, row: number, column: string}[]} dropped  Left out, as a value is missing:
  *   the number of the data row, from 1 on, and the first such column; "" if all of them are missing.
- * @property {string[]} absent  Features that the table does not have.
- * @property {string[]} without  These, and of several samples those that none has a value of.
+ * @property {string[]} absent  Features that the table does not have; an age is one.
+ * @property {string[]} without  These, and of several samples those that none has a value of, as
+ *   they are told.
+ * @property {number} nFeatures  Of the model.
  */
 
 import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
@@ -60,15 +62,16 @@ export function readSamples(text, model, { usual = "" } = {}) {
     }),
   }));
   checkCovariates(samples, model);
-  const [kept, dropped] = takesGaps ? withSomeValue(samples) : withoutGaps(samples, model);
+  const made = featuresOf(model.features, encode);
+  const [kept, dropped] = takesGaps ? withSomeValue(samples, made) : withoutGaps(samples, model);
   // What becomes of a sample must not depend on the others.
-  const absent = model.features.filter((_, j) => columns[j] < 0);
-  const empty = model.features.filter((_, j) => samples.every(({ values }) => isGap(values[j])));
-  if (takesGaps && empty.length === model.features.length) {
+  const absent = made.filter(({ of }) => of.some((j) => columns[j] < 0));
+  const empty = made.filter((feature) => samples.every((sample) => lacks(sample, feature)));
+  if (takesGaps && empty.length === made.length) {
     throw new Error(
       `the table has no values of any of the ${empty.length} features ` +
-        `(${listed(empty.map(quoted))}), but samples are placed by these; add some, or name them ` +
-        "as in fit.",
+        `(${listed(empty.map(({ words }) => words))}), but samples are placed by these; add some, ` +
+        "or name them as in fit.",
     );
   }
   const problems = [...strangeLevels(kept, encode), ...strangeDates(kept, model.features, encode)];
@@ -82,9 +85,34 @@ export function readSamples(text, model, { usual = "" } = {}) {
     rows: kept.map(({ values }) => (encode ? encodeRow(encode, Array.from(values)) : values)),
     covariates: kept.map((sample) => sample.covariates),
     dropped,
-    absent,
-    without: samples.length > 1 ? empty : absent,
+    absent: absent.map(({ name }) => name),
+    without: (samples.length > 1 ? empty : absent).map(({ words }) => words),
+    nFeatures: made.length,
   };
+}
+
+/**
+ * What a model learned from, what it is made of, by the places of columns, and how it is told: an age
+ * is one feature of two columns.
+ *
+ * @param {string[]} features
+ * @param {any} [encode]  The step of that name.
+ * @returns {{name: string, of: number[], words: string}[]}
+ */
+function featuresOf(features, encode) {
+  const { kinds = [], ages = [] } = encode ?? {};
+  const plain = features.map((name, j) => ({ name, of: [j], words: quoted(name) }));
+  const years = ages.map(([name, ...ends]) => ({
+    name,
+    of: ends.map((end) => features.indexOf(end)),
+    words: `${quoted(name)} (from ${ends.map(quoted).join(" and ")})`,
+  }));
+  return [...plain.filter((_, j) => kinds[j] !== "end of an age"), ...years];
+}
+
+/** Whether a sample has no value of a feature. */
+function lacks({ values }, { of }) {
+  return of.some((j) => isGap(values[j]));
 }
 
 /** @param {number} value */
@@ -295,8 +323,8 @@ function numberIn(cell, style) {
 }
 
 /** The samples that have some value, and those that have none. */
-function withSomeValue(samples) {
-  const isEmpty = ({ values }) => values.every(isGap);
+function withSomeValue(samples, made) {
+  const isEmpty = (sample) => made.every((feature) => lacks(sample, feature));
   const dropped = samples.filter(isEmpty).map(({ id, row }) => ({ id, row, column: "" }));
   return [samples.filter((sample) => !isEmpty(sample)), dropped];
 }

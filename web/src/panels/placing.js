@@ -43,8 +43,8 @@ export function placingPanel(app) {
   const place = (hints = {}) => {
     problem.textContent = lacking.textContent = "";
     try {
-      const { without, dropped } = app.addSamples(area.value, hints);
-      lacking.textContent = without.length ? absentWords(without, model.features.length) : "";
+      const { without, nFeatures, dropped } = app.addSamples(area.value, hints);
+      lacking.textContent = without.length ? absentWords(without, nFeatures) : "";
       if (dropped.length) {
         const why = dropped[0].column ? "as a value is missing" : "as all values are missing";
         const named = dropped.map(({ id, column }) => (column ? `${id} (${column})` : id));

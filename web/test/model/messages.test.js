@@ -92,7 +92,7 @@ test("columns are named with what they are compared with", () => {
 
 test("columns that a table does not have are told", () => {
   assert.equal(
-    absentWords(["hb", "crp"], 20),
+    absentWords(["'hb'", "'crp'"], 20),
     "The table has no values of 2 of the 20 features: 'hb', 'crp'; its samples are placed by the others.",
   );
 });

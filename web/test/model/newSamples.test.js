@@ -80,7 +80,7 @@ test("a model that knows how its samples scatter takes gaps, and columns that ar
   assert.deepEqual(rowsOf(some), [[NaN, 3]]);
   assert.deepEqual(some.absent, ["bmi"]);
   const empty = readSamples("id,bmi,crp\na,,3\nb,,4", TRUSTED);
-  assert.deepEqual([empty.absent, empty.without], [[], ["bmi"]]);
+  assert.deepEqual([empty.absent, empty.without], [[], ["'bmi'"]]);
   assert.deepEqual(readSamples("id,bmi,crp\na,,3", TRUSTED).without, []);
 });
 
@@ -115,6 +115,41 @@ test("levels and dates are read as text, and encoded", () => {
   ]);
   const imputed = { ...ENCODED, steps: [...ENCODED.steps, { name: "impute" }] };
   assert.deepEqual(rowsOf(readSamples("id,crp,bmi\nP1,,NA", imputed)), [[NaN, NaN, NaN]]);
+});
+
+test("an age is one feature, of two dates", () => {
+  const [encode] = ENCODED.steps;
+  const ages = [["years", "born", "seen"]];
+  const model = (kind) => ({
+    ...TRUSTED,
+    features: ["crp", "born", "seen"],
+    steps: [
+      {
+        ...encode,
+        columns: ["crp", "born", "seen"],
+        kinds: ["number", "end of an age", kind],
+        levels: [null, null, null],
+        shares: new Float64Array(0),
+        firsts: [null, 0, 0],
+        orders: [null, null, null],
+        ages,
+      },
+    ],
+  });
+  const [age, day] = ["'years' (from 'born' and 'seen')", "'seen'"];
+  for (const text of ["id,crp,born\na,1,1950-01-01", "id,crp,seen,born\na,1,,1950-01-01\nb,2,,"]) {
+    const one = readSamples(text, model("end of an age"));
+    assert.deepEqual([one.without, one.nFeatures], [[age], 2]);
+    const two = readSamples(text, model("date"));
+    assert.deepEqual([two.without, two.nFeatures], [[day, age], 3]);
+  }
+  assert.deepEqual(readSamples("id,crp\na,1", model("date")).absent, ["seen", "years"]);
+  const { ids, dropped } = readSamples(
+    "id,crp,born,seen\na,,1950-01-01,\nb,2,1950-01-01,2020-01-01",
+    model("end of an age"),
+  );
+  assert.deepEqual(ids, ["b"]);
+  assert.deepEqual(dropped, [{ id: "a", row: 1, column: "" }]);
 });
 
 const WRONG = {
