@@ -47,7 +47,7 @@ from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
-from .data.selection import check_asked, expand
+from .data.selection import Selection, check_asked, expand
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -142,8 +142,8 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
-    table = as_table(data)
     preparation = Preparation() if preparation is None else clone(preparation)
+    table = as_table(data, selected(include, exclude, preparation))
     check_names(table, include, exclude, preparation, root or {})
     table = with_features(table, include, exclude)
     adjusted = adjusted_columns(table, preparation)
@@ -185,6 +185,23 @@ def fit_pipeline(
         path = resampled(path, X, support, **options)
     is_rooted, read = root is not None, reading or {}
     return Pipeline(features, preparation, path, is_rooted, read, embedding, reference)
+
+
+def selected(include: Any, exclude: Any, preparation: Preparation) -> Selection:
+    """What a fit is told of the columns of a table, as a reader of files takes it.
+
+    Examples
+    --------
+    >>> from branchwise import Preparation
+    >>> from branchwise.pipeline import selected
+    >>> selected(None, "death", Preparation(adjust="age", categorical=["sex"]))
+    Selection(id=None, include=None, exclude=['death', 'age'], annotate=['sex'], features=None)
+    """
+    asked = preparation.asked()
+    adjusted = asked.pop("adjust", [])
+    encoded = [name for names in asked.values() for name in names]
+    kept = None if include is None else expand(include)
+    return Selection(None, kept, [*expand(exclude), *adjusted], encoded)
 
 
 def check_names(
@@ -537,7 +554,7 @@ class Pipeline:
         """
         parts = [
             frame_of(self.estimator, found.embedding, found.projection, names)
-            for found, names in self._parts(as_table(data))
+            for found, names in self._parts(self._table_of(data))
         ]
         return import_pandas().concat(parts).iloc[:, : len(self.estimator.components_)]
 
@@ -580,7 +597,7 @@ class Pipeline:
         >>> (places["p"] <= 0.05).tolist(), places["out_of_range"].iloc[0]
         ([True, False], 'sepal width (cm) 36 (2 to 4.4)')
         """
-        return import_pandas().concat(list(self.place_chunks(as_table(data))))
+        return import_pandas().concat(list(self.place_chunks(self._table_of(data))))
 
     def place_chunks(self, data: Table) -> Iterator[Any]:
         """The same, chunk by chunk, of a table that was read lazily and is too large for memory.
@@ -634,7 +651,7 @@ class Pipeline:
         >>> found.sum(axis=1).round(6).tolist()
         [1.0, 1.0, 1.0]
         """
-        table = as_table(data)
+        table = self._table_of(data)
         parts = [found.assessed.branches for found, _ in self._parts(table)]
         index = import_pandas().Index(table.samples, name="sample")
         names = self.trajectory.view.branches.names
@@ -664,7 +681,7 @@ class Pipeline:
         >>> bool((places["p"] <= 0.05).mean() <= 0.05)
         True
         """
-        table = as_table(data)
+        table = self._table_of(data)
         adjusted = adjusted_columns(table, self.preparation)
         table = drop_incomplete(table, self.features, self.preparation, adjusted)
         points = self.trajectory.view.points
@@ -680,6 +697,10 @@ class Pipeline:
                 assessed.misfit[:], assessed.p[:] = np.nan, np.nan
             assessed.misfit[rows], assessed.p[rows] = self.reference.misfit, self.reference.own_p
         return self._table(Placed(self.embedding, points, assessed), table.samples)
+
+    def _table_of(self, data: Any) -> Table:
+        """A new table, of which columns are numbers where those of the fit were."""
+        return as_table(data, Selection(features=self.numbers))
 
     def _parts(self, table: Table) -> Iterator[tuple[Placed, list[str]]]:
         """Rows at their places, and their names: all at once, or chunk by chunk by the workers."""

@@ -294,6 +294,28 @@ class Selection(NamedTuple):
             )
         return chosen
 
+    def present(self, known: Sequence[str]) -> "Selection":
+        """The part of it that a table of these columns has; nothing is complained of.
+
+        Examples
+        --------
+        >>> from branchwise.data.selection import Selection
+        >>> Selection(exclude=["x?", "z"]).present(["x1", "y"]).exclude
+        ['x1']
+        """
+
+        def found(patterns: Sequence[str]) -> list[str]:
+            return look_up(patterns, known, "")[0]
+
+        ids = [] if self.id is None else found([self.id])
+        return Selection(
+            ids[0] if len(ids) == 1 else None,
+            None if self.include is None else found(self.include),
+            found(self.exclude),
+            found(self.annotate),
+            self.features,
+        )
+
     def given(self) -> dict[str, str | list[str]]:
         """What was chosen, as arguments of `branchwise.io.read_table`.
 

@@ -15,8 +15,10 @@ from .categories import INEXACT, are_numbers
 from .categories import as_floats as numbers_of
 from .dask import is_dask
 from .errors import InputError, Unknown, UnknownNameError
+from .judging import has_names_first, left_out_by, look_at_cells
 from .masked import unmasked
 from .selection import EVERYTHING, Selection, look_up
+from .unreadable import raise_unreadable, warn_of_categories, warn_of_units
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -386,8 +388,20 @@ def check_no_infinity(
     )
 
 
-def as_table(data: Any) -> Table:
-    """A table, also of a DataFrame: numeric columns are features, others annotations."""
+def as_table(data: Any, selection: Selection = EVERYTHING) -> Table:
+    """A table, also of a DataFrame: numeric columns are features, others annotations.
+
+    Numbers that are written as text are features, too, as in a file of text. What the selection
+    excludes, annotates or does not include is not looked at.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table
+    >>> table = as_table(pd.DataFrame({"hb": ["12.7", "n/a"], "ward": ["A", "B"]}))
+    >>> table.features, table.X.tolist()
+    (['hb'], [[12.7], [nan]])
+    """
     if isinstance(data, Table):
         return data
     pandas = import_pandas()
@@ -404,9 +418,11 @@ def as_table(data: Any) -> Table:
     # Numbers beside None or NA are objects to pandas.
     objects = data.select_dtypes("object")
     mixed = [name for name in objects if are_numbers(objects[name].to_numpy())]
-    if mixed:
-        converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
-        kept = {*numeric.columns, *mixed}
+    converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
+    others = data.drop(columns=[*numeric.columns, *mixed])
+    converted |= numbers_in_text(others, [*numeric.columns, *mixed], selection, names)
+    if converted:
+        kept = {*numeric.columns, *converted}
         numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
     codes = long_codes(data[list(numeric.columns)])
     numeric = numeric.drop(columns=codes)
@@ -418,6 +434,33 @@ def as_table(data: Any) -> Table:
         annotations=others,
         source="the DataFrame",
     )
+
+
+def numbers_in_text(
+    others: Any, numbers: Sequence[Any], selection: Selection, names: Sequence[str]
+) -> dict[Any, Any]:
+    """Columns of a DataFrame that hold numbers written as text, as numbers.
+
+    What seems to hold numbers and cannot be read is told, as for files of text.
+    """
+    spared = {str(name) for name in others} & left_out_by(selection.present(names), names)
+    if names and has_names_first(others[[name for name in others if str(name) == names[0]]]):
+        spared.add(names[0])  # text that names the samples
+    wanted = [name for name in others if str(name) not in spared]
+    looked = {
+        name: look_at_cells(others[name], is_number=selection.features is not None)
+        for name in wanted
+    }
+    found = {name: each.numbers for name, each in looked.items() if each.numbers is not None}
+    odd = [each.odd for each in looked.values() if each.odd is not None]
+    fine = [str(name) for name in [*numbers, *others] if name not in looked or name in found]
+    raise_unreadable(
+        odd, fine if selection.features is None else None, "the DataFrame", {}, len(others)
+    )
+    if selection.features is None:
+        warn_of_units([each.unit for each in looked.values() if each.unit], "the DataFrame")
+        warn_of_categories(others[wanted])
+    return found
 
 
 def ends_of(numbers: Any) -> list[Any]:

@@ -16,11 +16,12 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from ..data.categories import INEXACT, MISSING
+from ..data.cells import CODE
 from ..data.errors import InputError
+from ..data.judging import ID_NAME, is_unnamed
 from ..data.selection import Selection
 from ..data.table import check_unique, pandas_for_tables
-from .cells import CODE
-from .frames import ID_NAME, Framed, is_unnamed
+from .frames import Framed
 from .grouped import read_groups, warn_of_groups
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}

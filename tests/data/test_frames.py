@@ -1,0 +1,111 @@
+"""Columns of a DataFrame become what a file of text with the same cells makes of them."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from branchwise import Preparation
+from branchwise.data.errors import UnreadableColumns
+from branchwise.data.selection import Selection
+from branchwise.data.table import as_table
+from branchwise.io import read_table
+from branchwise.pipeline import fit_pipeline
+
+NUMBERS = [12.5, 11.0, 13.25, 9.5]
+
+
+def framed(cells):
+    return pd.DataFrame({"hb": cells, "crp": [1.5, 2.0, 3.0, 4.5]})
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [12.5, "n/a", 13.25, 9.5],
+        ["12.5", "n/a", "13.25", "9.5"],
+        ["12.5", None, " 13.25", "unknown"],
+        pd.array(["12.5", None, "13.25", "9.5"], dtype="string"),
+        [12.5, "<5", 13.25, 9.5],
+        ["12,5", "11,0", "13,25", "9,5"],
+        ["12.5 g/dl", "11 g/dl", "13.25 g/dl", "9.5 g/dl"],
+        ["low", "high", "low", "high"],
+        ["007", "11", "12", "13"],
+    ],
+)
+def test_columns_are_what_a_file_makes_of_them(tmp_path, cells):
+    frame, path = framed(cells), tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+
+    def read(how, source):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                table = how(source)
+                found = table.features, np.nan_to_num(table.X, nan=-1).tolist()
+            except UnreadableColumns as error:
+                found = str(error)
+        told = [str(found), *(str(each.message) for each in said)]
+        return [text.replace(str(path), "the DataFrame") for text in told]
+
+    assert read(as_table, frame) == read(read_table, path)
+
+
+def test_all_columns_that_cannot_be_read_are_told_at_once():
+    frame = framed([12.5, "<5", 13.25, 9.5]).assign(alb=["40", "41", "?!", "39"])
+    with pytest.raises(UnreadableColumns, match="2 columns are meant as numbers in the DataFrame"):
+        fit_pipeline(frame)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"exclude": ["h?"]},
+        {"include": ["crp", "alb"]},
+        {"preparation": Preparation(categorical=["hb"])},
+    ],
+)
+def test_named_columns_are_left_as_they_are(options):
+    frame = pd.DataFrame(
+        {
+            "hb": np.where(np.arange(40) % 2, "<5", "6").astype(object),
+            "crp": np.arange(40) % 7 + 0.5,
+            "alb": np.arange(40) % 11 + 0.25,
+        }
+    )
+    frame.loc[0::3, "hb"] = "7"
+    with pytest.raises(UnreadableColumns, match="'hb'"):
+        fit_pipeline(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit_pipeline(frame, **options)
+
+
+def test_a_model_reads_numbers_that_are_text():
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["hb", "crp"])
+    model = fit_pipeline(numbers)
+    known = model.place(numbers[:3])
+    as_text = numbers[:3].astype({"hb": str}).assign(note=["<5", "6", "7"])
+    pd.testing.assert_frame_equal(model.place(as_text), known)
+    as_category = numbers[:3].astype({"hb": "category"})
+    pd.testing.assert_frame_equal(model.place(as_category), known)
+    with pytest.raises(UnreadableColumns, match="'<5' in data row 1; mend the cells"):
+        model.place(numbers[:3].astype(object).assign(hb=["<5", 6, 7]))
+
+
+def test_categories_of_numbers_are_told():
+    frame = framed(pd.Categorical(NUMBERS)).assign(ward=pd.Categorical(list("abab")))
+    with pytest.warns(UserWarning, match="'hb' of the DataFrame has the type category") as said:
+        assert as_table(frame).features == ["crp"]
+    assert len(said) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        as_table(frame, Selection(exclude=["hb"]))
+        as_table(frame[["crp", "ward"]])
+
+
+def test_text_that_names_samples_is_not_a_feature():
+    frame = framed(NUMBERS)
+    frame.insert(0, "patient", ["1", "2", "3", "4"])
+    assert as_table(frame).features == ["hb", "crp"]
