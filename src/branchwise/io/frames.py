@@ -40,11 +40,14 @@ class Framed(NamedTuple):
         Whether the file declares types, so that digits stored as text are text on purpose.
     sha256 : str or None
         Of the file, where it was taken on the way.
+    decimal : {".", ","}
+        The decimal sign of a file of text.
     """
 
     frame: Any
     typed: bool = True
     sha256: str | None = None
+    decimal: str = "."
 
 
 def table_from_frame(
@@ -78,6 +81,8 @@ def table_from_frame(
     chosen: dict[str, Any] = sorted_.selection.given()
     if sorted_.date_order is not None:
         chosen["date_order"] = sorted_.date_order
+    if framed.decimal != ".":
+        chosen["decimal"] = framed.decimal
     return replace(table, chosen=chosen, sha256=framed.sha256, id=sorted_.id)
 
 

@@ -114,7 +114,9 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
     "column names of ...patients.csv must be unique, but 'crp' is repeated; rename them."
     """
     path = check_path(path)
-    given = {name: reading.get(name) for name in ("use_rep", "layer", "sheet", "encoding")}
+    given = {
+        name: reading.get(name) for name in ("use_rep", "layer", "sheet", "encoding", "decimal")
+    }
     kind = find_format(path, given)
     if not kind.is_frame:
         return read_matrix(path, reading)
@@ -343,7 +345,7 @@ def mended_text(path: Path, given: Mapping[str, Any], problem: InputError) -> Fr
             raise problem
         whole = Text(text.path, text.raw, cast(BinaryIO, BytesIO(words.encode("utf-8"))))
         try:
-            return Framed(read_text(whole, EVERYTHING), typed=False)
+            return read_text(whole, EVERYTHING, given.get("decimal") or ".")
         except InputError:
             return Framed(cells_of(whole), typed=False)
 
