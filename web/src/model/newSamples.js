@@ -13,7 +13,7 @@
  */
 
 import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
-import { instant } from "./dates.js";
+import { FIRST_YEAR, LAST_YEAR, instant, isBeyond } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
 
@@ -226,9 +226,11 @@ function strangeDates(samples, features, encode) {
     const order = encode.orders[j];
     const first = order === "dmy" ? "day" : "month";
     const isTurned = wrong.length > 0 && order !== null && instant(text) !== null;
+    const isBad = wrong.length > 0 && isBeyond(text);
+    const reason = isBad ? `whose year is not between ${FIRST_YEAR} and ${LAST_YEAR}` : what;
     const why = isTurned ? ` with the ${first} first, as dates of the fit have it` : "";
     return [
-      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${why}${more}`,
+      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${reason}${why}${more}`,
     ];
   });
   if (told.length === 0) {
