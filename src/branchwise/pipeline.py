@@ -47,7 +47,7 @@ from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
-from .data.selection import Selection, check_asked, expand
+from .data.selection import Selection, check_asked, expand, literal
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -122,7 +122,8 @@ def fit_pipeline(
     resume : bool, default=False
         Go on from the file ``checkpoint`` of a DDRTree.
     reading : dict or None, default=None
-        How the table was read, to be kept.
+        How the table was read, to be kept; its ``date_order`` says what comes first in dates
+        that are text in a DataFrame, as in `branchwise.io.read_table`.
     on_stage : callable
         Called with "prepare", "fit", "trajectory", "trust" and, if wanted, "support" when these
         begin.
@@ -143,7 +144,8 @@ def fit_pipeline(
     """
     on_stage("prepare")
     preparation = Preparation() if preparation is None else clone(preparation)
-    table = as_table(data, selected(include, exclude, preparation))
+    asked, order = selected(include, exclude, preparation), (reading or {}).get("date_order")
+    table = as_table(data, asked, order)
     check_names(table, include, exclude, preparation, root or {})
     table = with_features(table, include, exclude)
     adjusted = adjusted_columns(table, preparation)
@@ -700,7 +702,11 @@ class Pipeline:
 
     def _table_of(self, data: Any) -> Table:
         """A new table, of which columns are numbers where those of the fit were."""
-        return as_table(data, Selection(features=self.numbers))
+        wanted, orders = Selection(features=self.numbers), {}
+        if "encode" in self.preparation.steps_:
+            orders = self.preparation.steps_["encode"].orders_by_column
+            wanted = wanted._replace(annotate=[literal(name) for name in orders])
+        return as_table(data, wanted, {name: way for name, way in orders.items() if way})
 
     def _parts(self, table: Table) -> Iterator[tuple[Placed, list[str]]]:
         """Rows at their places, and their names: all at once, or chunk by chunk by the workers."""

@@ -109,3 +109,37 @@ def test_text_that_names_samples_is_not_a_feature():
     frame = framed(NUMBERS)
     frame.insert(0, "patient", ["1", "2", "3", "4"])
     assert as_table(frame).features == ["hb", "crp"]
+
+
+def visits(text):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    return frame.assign(seen=[text.format(1 + k % 12, 1 + k % 7) for k in range(40)])
+
+
+def test_dates_that_fit_both_ways_are_read_as_in_a_file(tmp_path):
+    frame, preparation = visits("{}/{}/2020"), Preparation(dates=["seen"], standardize=True)
+    with pytest.warns(UserWarning, match="month first, and were read with the day first.*date_or"):
+        model = fit_pipeline(frame, preparation=preparation)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    with pytest.warns(UserWarning, match="fit both with day"):
+        table = read_table(tmp_path / "a.csv", annotate=["seen"])
+    same = fit_pipeline(table, preparation=preparation)
+    np.testing.assert_array_equal(model.embedding, same.embedding)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the order is known now
+        places = model.place(frame[:4])
+        as_dates = frame.assign(seen=pd.to_datetime(frame["seen"], dayfirst=True))
+        pd.testing.assert_frame_equal(places, model.place(as_dates[:4]))
+        given = {"date_order": "mdy"}
+        other = fit_pipeline(frame, preparation=preparation, reading=given)
+    assert other.preparation.steps_["encode"].orders_by_column == {"seen": "mdy"}
+
+
+def test_new_dates_that_fit_both_ways_are_day_first_where_the_model_does_not_know():
+    frame, preparation = visits("2020-{:02}-{:02}"), Preparation(dates=["seen"], standardize=True)
+    model = fit_pipeline(frame, preparation=preparation)
+    new = frame[1:2].assign(seen="03/02/2020")
+    with pytest.warns(UserWarning, match="read with the day first: 03/02/2020 is the 3rd day"):
+        places = model.place(new)
+    pd.testing.assert_frame_equal(places, model.place(new.assign(seen="2020-02-03")))

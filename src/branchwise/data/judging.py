@@ -11,6 +11,7 @@ from .._compat import import_pandas
 from .cells import Looked, Odd, look_at_text
 from .dates import DateOrder, as_dates, order_of
 from .errors import InputError
+from .instants import instants
 from .selection import Selection
 
 ID_NAME = re.compile(
@@ -183,6 +184,26 @@ def dates_among(
             notes |= {name: dates.note} if dates.note and not is_known else {}
             orders |= {} if dates.order is None else {name: dates.order}
     return found, notes, orders
+
+
+def usable_dates(dates: dict[str, Any], selection: Selection) -> dict[str, Any]:
+    """Columns of dates but for those to be encoded that cannot be: cells are shown as written.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.judging import usable_dates
+    >>> from branchwise.data.selection import Selection
+    >>> found = {"seen": pd.Series(["9999-12-31"], dtype="datetime64[s]")}
+    >>> [list(usable_dates(found, Selection(annotate=names))) for names in ([], ["seen"])]
+    [['seen'], []]
+    """
+    asked = set(selection.annotate)
+    return {
+        name: values
+        for name, values in dates.items()
+        if name not in asked or not instants(values).is_wrong.any()
+    }
 
 
 def check_turned(notes: dict[str, str], selection: Selection, source: str) -> None:

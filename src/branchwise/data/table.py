@@ -14,11 +14,20 @@ from .._typing import Matrix
 from .categories import INEXACT, are_numbers
 from .categories import as_floats as numbers_of
 from .dask import is_dask
+from .dates import DateOrder
 from .errors import InputError, Unknown, UnknownNameError
-from .judging import has_names_first, left_out_by, look_at_cells
+from .judging import (
+    check_turned,
+    dates_among,
+    has_names_first,
+    left_out_by,
+    look_at_cells,
+    usable_dates,
+    worth_telling,
+)
 from .masked import unmasked
 from .selection import EVERYTHING, Selection, look_up
-from .unreadable import raise_unreadable, warn_of_categories, warn_of_units
+from .unreadable import raise_unreadable, warn_of_categories, warn_of_dates, warn_of_units
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -388,11 +397,12 @@ def check_no_infinity(
     )
 
 
-def as_table(data: Any, selection: Selection = EVERYTHING) -> Table:
+def as_table(data: Any, selection: Selection = EVERYTHING, date_order: DateOrder = None) -> Table:
     """A table, also of a DataFrame: numeric columns are features, others annotations.
 
     Numbers that are written as text are features, too, as in a file of text. What the selection
-    excludes, annotates or does not include is not looked at.
+    excludes, annotates or does not include is not looked at, but for dates among what it
+    annotates.
 
     Examples
     --------
@@ -426,14 +436,33 @@ def as_table(data: Any, selection: Selection = EVERYTHING) -> Table:
         numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
     codes = long_codes(data[list(numeric.columns)])
     numeric = numeric.drop(columns=codes)
-    others = data.drop(columns=numeric.columns)
+    others, orders = with_read_dates(
+        data.drop(columns=numeric.columns), selection.present(names), date_order
+    )
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
         features=[str(name) for name in numeric.columns],
         samples=[str(name) for name in data.index],
         annotations=others,
         source="the DataFrame",
+        chosen={"date_order": orders} if orders else {},
     )
+
+
+def with_read_dates(
+    others: Any, selection: Selection, date_order: DateOrder
+) -> tuple[Any, DateOrder]:
+    """Text among what is to be encoded as dates, where it is that, and their orders."""
+    asked = set(selection.annotate)
+    words = others[[name for name in others if str(name) in asked]]
+    dates, notes, orders = dates_among(words, date_order)
+    if isinstance(date_order, str):
+        check_turned(notes, selection, "the DataFrame")
+    remedy = "pass reading={'date_order': 'mdy'}"
+    warn_of_dates(worth_telling(notes, selection), "the DataFrame", remedy)
+    dates = usable_dates(dates, selection)
+    found = date_order if isinstance(date_order, str) else orders
+    return (assigned(others, dates) if dates else others), found
 
 
 def numbers_in_text(

@@ -195,15 +195,16 @@ def is_of_numbers(categories: Any) -> bool:
     return len(categories) > 0 and are_numbers(categories.to_numpy())
 
 
-def warn_of_dates(notes: Mapping[str, str], source: str) -> None:
+def warn_of_dates(notes: Mapping[str, str], source: str, remedy: str = "") -> None:
     """Say how dates were read that can be read in two ways."""
+    remedy = remedy or f"read them with {setting('date_order', 'mdy')}"
     ambiguous = {name: note for name, note in notes.items() if note.startswith("day first")}
     if ambiguous:
         [(name, note), *_] = ambiguous.items()
         warnings.warn(
             f"dates in {listed(map(repr, ambiguous), MOST_NAMED)} of {source} fit both with day "
             f"and with month first, and were read with the {note} ({name!r}); if the month is "
-            f"first, read them with {setting('date_order', 'mdy')}.",
+            f"first, {remedy}.",
             stacklevel=2,
         )
     for name, note in notes.items():

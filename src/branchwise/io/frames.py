@@ -8,7 +8,6 @@ import numpy as np
 
 from ..data.dates import DateOrder, check_order
 from ..data.errors import InputError
-from ..data.instants import instants
 from ..data.judging import (
     ANNOTATION,
     FEATURE,
@@ -18,6 +17,7 @@ from ..data.judging import (
     look_at_columns,
     missing_values,
     name_column,
+    usable_dates,
     worth_telling,
 )
 from ..data.selection import Selection
@@ -153,12 +153,7 @@ def sort_columns(
     if isinstance(date_order, str):
         check_turned(notes, selection, source)
     warn_of_dates(worth_telling(notes, selection), source)
-    # What cannot be encoded is shown as it was written.
-    dates = {
-        name: values
-        for name, values in dates.items()
-        if name not in set(selection.annotate) or not instants(values).is_wrong.any()
-    }
+    dates = usable_dates(dates, selection)
     converted = {name: converted[name] for name in found if name in converted}
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():

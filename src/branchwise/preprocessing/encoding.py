@@ -367,6 +367,12 @@ class Encoding(NamedTuple):
         )
 
     @property
+    def orders_by_column(self) -> dict[str, Order]:
+        """Of each column of dates, "dmy" or "mdy" where that is known."""
+        triples = zip(self.columns, self.kinds, self.orders, strict=True)
+        return {name: order for name, kind, order in triples if kind in (DATE, END)}
+
+    @property
     def plan(self) -> Plan:
         """What was encoded, by the names that patterns and files stood for."""
         of = dict(zip(self.columns, self.kinds, strict=True))
