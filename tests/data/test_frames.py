@@ -1,5 +1,6 @@
 """Columns of a DataFrame become what a file of text with the same cells makes of them."""
 
+import unicodedata
 import warnings
 
 import numpy as np
@@ -143,3 +144,31 @@ def test_new_dates_that_fit_both_ways_are_day_first_where_the_model_does_not_kno
     with pytest.warns(UserWarning, match="read with the day first: 03/02/2020 is the 3rd day"):
         places = model.place(new)
     pd.testing.assert_frame_equal(places, model.place(new.assign(seen="2020-02-03")))
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_accents_may_be_written_in_two_ways(form, is_file, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["Hämoglobin", "Größe", "crp"])
+    frame["Straße ö"] = ["Köln", "Bonn"] * 20
+
+    def other(text):
+        return unicodedata.normalize(form, text)
+
+    def written(frame):
+        frame = frame.rename(columns=other).assign(
+            **{other("Straße ö"): frame["Straße ö"].map(other)}
+        )
+        if not is_file:
+            return frame
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        return read_table(tmp_path / "a.csv", annotate=["Straße ö"])
+
+    prepared = Preparation(categorical=["Straße*"], standardize=True)
+    model = fit_pipeline(frame, preparation=prepared)
+    known = model.place(frame[:3])
+    found = model.place(written(frame[:3]))
+    pd.testing.assert_frame_equal(found.reset_index(drop=True), known.reset_index(drop=True))
+    again = fit_pipeline(written(frame), preparation=prepared, exclude=[other("Größe")])
+    assert again.features == ["Hämoglobin", "crp", "Straße ö"]

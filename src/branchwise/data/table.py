@@ -13,6 +13,7 @@ from .._messages import counted, listed, parameter
 from .._typing import Matrix
 from .categories import INEXACT, are_numbers
 from .categories import as_floats as numbers_of
+from .composed import composed
 from .dask import is_dask
 from .dates import DateOrder
 from .errors import InputError, Unknown, UnknownNameError
@@ -130,7 +131,9 @@ def checked_table(
     pandas = pandas_for_tables()
     X = X if is_dask(X) else as_floats(X, source)
     samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
-    features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
+    features = (
+        numbered(X.shape[1]) if features is None else [composed(str(name)) for name in features]
+    )
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
         if len(names) != count:
             raise InputError(
@@ -421,8 +424,10 @@ def as_table(data: Any, selection: Selection = EVERYTHING, date_order: DateOrder
             f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "
             "names, or a Table; pass pandas.DataFrame(data, columns=names)."
         )
-    names = [str(name) for name in data.columns]
+    names = [composed(str(name)) for name in data.columns]
     check_unique(names, "columns of the DataFrame", "rename them")
+    if [composed(name) for name in data.columns] != list(data.columns):
+        data = data.set_axis([composed(name) for name in data.columns], axis=1)
     # A duration is a number to pandas, but in no unit that was chosen.
     numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
     # Numbers beside None or NA are objects to pandas.

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.composed import composed
 from ..data.dates import DateOrder, check_order
 from ..data.errors import InputError
 from ..data.judging import (
@@ -56,7 +57,7 @@ def table_from_frame(
 ) -> Table:
     """Numbers are features, everything else is an annotation; or as the selection says."""
     frame = framed.frame
-    frame.columns = [str(name) for name in frame.columns]
+    frame.columns = [composed(str(name)) for name in frame.columns]
     sorted_ = sort_columns(
         frame, list(frame.columns), source, selection, typed=framed.typed, date_order=date_order
     )

@@ -15,6 +15,7 @@ import numpy as np
 from .._compat import import_extra
 from ..data.categories import is_empty
 from ..data.cells import Odd
+from ..data.composed import composed
 from ..data.dates import DateOrder
 from ..data.errors import InputError, UnknownNameError
 from ..data.judging import (
@@ -194,7 +195,7 @@ def judge(
     `has_names` says that the columns can be named in options as they are called here.
     """
     frame = framed.frame
-    names = [str(name) for name in frame.columns]
+    names = [composed(str(name)) for name in frame.columns]
     frame = frame.set_axis(names, axis=1)
     known = chosen.present([name for name in names if name])
     id = name_column(frame, names, known)

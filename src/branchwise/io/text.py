@@ -17,6 +17,7 @@ import numpy as np
 
 from ..data.categories import INEXACT, MISSING
 from ..data.cells import CODE
+from ..data.composed import composed
 from ..data.errors import InputError
 from ..data.judging import ID_NAME, is_unnamed
 from ..data.selection import Selection
@@ -441,7 +442,7 @@ def sniff(text: Text, usual: str = ".") -> Head:
     separator = choose_separator(text)
     # Only where a comma does not separate can it be a decimal sign, for which to look further.
     rows = text.first_rows(separator, 2 if separator == "," else N_SNIFFED + 1)
-    names = [name.strip() for name in rows[0]]
+    names = [composed(name.strip()) for name in rows[0]]
     if len(rows) > 1:
         extra = len(rows[1]) - len(names)
         # R writes row names without a name for their column.

@@ -17,7 +17,7 @@ import { FIRST_YEAR, LAST_YEAR, instant, isBeyond } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
 
-/** Names of a first column that names samples: frames.ID_NAME. */
+/** Names of a first column that names samples: judging.ID_NAME. */
 const ID_NAME = new RegExp(
   "^((.+[ _.-])?id|index|row_?names" +
     "|(sample|cell|barcode|patient|subject|participant|donor)s?" +
@@ -37,7 +37,7 @@ const UNNAMED = ["", "Unnamed: 0"];
  * @returns {NewSamples}
  */
 export function readSamples(text, model, { usual = "" } = {}) {
-  const needed = [...model.features, ...model.covariates].map((name) => name.trim());
+  const needed = [...model.features, ...model.covariates].map((name) => name.trim().normalize("NFC"));
   const table = parseTable(text, { usual, known: needed });
   if (table.rows.length === 0) {
     throw new Error("the table has a header but no rows; it needs at least one sample.");
