@@ -47,7 +47,7 @@ from .data.dask_errors import ChunkError, failures_in_words, first_cell
 from .data.dask_passes import as_rows, computed
 from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
-from .data.selection import check_asked, expand, look_up
+from .data.selection import Selection, check_asked, expand, literal, look_up
 from .data.table import InputError, Table, as_table
 from .placing.held_out import MOST_SCORED, reference_of
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
@@ -125,7 +125,8 @@ def fit_pipeline(
     resume : bool, default=False
         Go on from the file ``checkpoint`` of a DDRTree.
     reading : dict or None, default=None
-        How the table was read, to be kept.
+        How the table was read, to be kept; its ``date_order`` says what comes first in dates
+        that are text in a DataFrame, as in `branchwise.io.read_table`.
     on_stage : callable
         Called with "prepare", "fit", "trajectory", "trust" and, if wanted, "support" when these
         begin.
@@ -145,8 +146,9 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
-    table = as_table(data)
     preparation = Preparation() if preparation is None else clone(preparation)
+    asked, order = selected(include, exclude, preparation), (reading or {}).get("date_order")
+    table = as_table(data, asked, order)
     check_names(table, include, exclude, preparation, root or {})
     table = with_features(table, include, exclude)
     adjusted = adjusted_columns(table, preparation)
@@ -189,6 +191,23 @@ def fit_pipeline(
         path = resampled(path, X, support, **options)
     is_rooted, read = root is not None, reading or {}
     return Pipeline(features, preparation, path, is_rooted, read, embedding, reference)
+
+
+def selected(include: Any, exclude: Any, preparation: Preparation) -> Selection:
+    """What a fit is told of the columns of a table, as a reader of files takes it.
+
+    Examples
+    --------
+    >>> from branchwise import Preparation
+    >>> from branchwise.pipeline import selected
+    >>> selected(None, "death", Preparation(adjust="age", categorical=["sex"]))
+    Selection(id=None, include=None, exclude=['death', 'age'], annotate=['sex'], features=None)
+    """
+    asked = preparation.asked()
+    adjusted = asked.pop("adjust", [])
+    encoded = [name for names in asked.values() for name in names]
+    kept = None if include is None else expand(include)
+    return Selection(None, kept, [*expand(exclude), *adjusted], encoded)
 
 
 def check_names(
@@ -560,7 +579,7 @@ class Pipeline:
         """
         parts = [
             frame_of(self.estimator, found.embedding, found.projection, names)
-            for found, names in self._parts(as_table(data))
+            for found, names in self._parts(self._table_of(data))
         ]
         return import_pandas().concat(parts).iloc[:, : len(self.estimator.components_)]
 
@@ -603,7 +622,7 @@ class Pipeline:
         >>> (places["p"] <= 0.05).tolist(), places["out_of_range"].iloc[0]
         ([True, False], 'sepal width (cm) 36 (2 to 4.4)')
         """
-        return import_pandas().concat(list(self.place_chunks(as_table(data))))
+        return import_pandas().concat(list(self.place_chunks(self._table_of(data))))
 
     def place_chunks(self, data: Table) -> Iterator[Any]:
         """The same, chunk by chunk, of a table that was read lazily and is too large for memory.
@@ -657,7 +676,7 @@ class Pipeline:
         >>> found.sum(axis=1).round(6).tolist()
         [1.0, 1.0, 1.0]
         """
-        table = as_table(data)
+        table = self._table_of(data)
         parts = [found.assessed.branches for found, _ in self._parts(table)]
         index = import_pandas().Index(table.samples, name="sample")
         names = self.trajectory.view.branches.names
@@ -687,7 +706,7 @@ class Pipeline:
         >>> bool((places["p"] <= 0.05).mean() <= 0.05)
         True
         """
-        table = as_table(data)
+        table = self._table_of(data)
         adjusted = adjusted_columns(table, self.preparation)
         table = drop_incomplete(table, self.features, self.preparation, adjusted)
         points = self.trajectory.view.points
@@ -703,6 +722,14 @@ class Pipeline:
                 assessed.misfit[:], assessed.p[:] = np.nan, np.nan
             assessed.misfit[rows], assessed.p[rows] = self.reference.misfit, self.reference.own_p
         return self._table(Placed(self.embedding, points, assessed), table.samples)
+
+    def _table_of(self, data: Any) -> Table:
+        """A new table, of which columns are numbers where those of the fit were."""
+        wanted, orders = Selection(features=self.numbers), {}
+        if "encode" in self.preparation.steps_:
+            orders = self.preparation.steps_["encode"].orders_by_column
+            wanted = wanted._replace(annotate=[literal(name) for name in orders])
+        return as_table(data, wanted, {name: way for name, way in orders.items() if way})
 
     def _parts(self, table: Table) -> Iterator[tuple[Placed, list[str]]]:
         """Rows at their places, and their names: all at once, or chunk by chunk by the workers."""

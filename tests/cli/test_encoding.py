@@ -309,3 +309,29 @@ def test_a_root_that_is_a_sample_or_a_column_is_told(path, tmp_path, branchwise)
         assert code == 1
         assert f"node='{root}' is no node of the graph;" in err
         assert hint in err
+
+
+@pytest.mark.parametrize(
+    ("cells", "gap", "says"),
+    [
+        (
+            {4: "not done"},
+            "",
+            ["'seen' 1 of", "Also: column 'seen' holds 'not done' in data"],
+        ),
+        ({4: "01/01/0217"}, None, ["'01/01/0217' in data row 5, whose year is not between 1800"]),
+        ({4: "01/01/9999"}, None, ["'01/01/9999' in data row 5, whose year is not between 1800"]),
+    ],
+    ids=range(3),
+)
+def test_cells_that_are_not_dates_are_told_at_once(cells, gap, says, tmp_path, branchwise):
+    days = pd.date_range("2020-01-01", periods=60)
+    frame = pd.DataFrame({"crp": np.arange(60) % 7, "alb": np.arange(60) % 11 + 0.5})
+    frame["seen"] = days.strftime("%d/%m/%Y").to_numpy(object)
+    frame.loc[list(cells), "seen"] = list(cells.values())
+    frame.loc[9, "seen"] = frame.loc[9, "seen"] if gap is None else gap
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    code, _, err = branchwise("fit", tmp_path / "a.csv", "-o", tmp_path / "out", "--date", "seen")
+    assert code == 1
+    for words in says:
+        assert words in err

@@ -389,3 +389,22 @@ def test_one_row_that_lies_far_is_one(simulated, fitted, tmp_path, branchwise):
         "; look at it before you trust its place."
         in (branchwise("transform", fitted, tmp_path / "a.csv")[2])
     )
+
+
+def test_a_lone_row_has_the_decimal_sign_of_the_fit(tmp_path, branchwise):
+    rng = np.random.default_rng(0)
+    numbers = pd.DataFrame({"plt": rng.integers(90_000, 400_000, 60), "hb": rng.normal(12, 2, 60)})
+    text = numbers.assign(plt=[f"{x:,}".replace(",", ".") for x in numbers["plt"]])
+    text["hb"] = [f"{x:.1f}".replace(".", ",") for x in numbers["hb"]]
+    text.to_csv(tmp_path / "old.csv", sep=";", index=False)
+    quick = ["--standardize", "--no-support", "--no-report", "--figure", "none"]
+    out = tmp_path / "out"
+    assert branchwise("fit", tmp_path / "old.csv", "-o", out, *quick)[0] == 0
+    assert package.load(out).reading["decimal"] == ","
+    (tmp_path / "one.csv").write_text("plt;hb\n236.200;12\n")
+    (tmp_path / "two.csv").write_text("plt;hb\n236.200;12\n236.200;12,5\n")
+    (tmp_path / "point.csv").write_text("plt;hb\n236200;12\n236200;12.5\n")
+    names = ("one.csv", "two.csv", "point.csv")
+    said = [branchwise("transform", out, tmp_path / name)[1] for name in names]
+    rows = [text.splitlines()[1] for text in said]
+    assert rows[0] == rows[1] == rows[2]

@@ -112,8 +112,8 @@ def test_annotations_of_cells_are_no_features(tmp_path):
 
 
 def test_all_problems_of_all_columns_come_in_one_message_with_what_solves_each():
-    from branchwise.io.cells import Odd
-    from branchwise.io.problems import raise_unreadable
+    from branchwise.data.cells import Odd
+    from branchwise.data.unreadable import raise_unreadable
 
     odd = [Odd(f"g{k}_mut", "word", 10 + k, 99, "R12C", 3, 40) for k in range(20)]
     odd += [Odd("stage", "word", 3, 99, "4b", 7, 5), Odd("crp", "limit", 1, 99, "<5", 2, 30)]

@@ -121,6 +121,28 @@ def test_a_number_with_both_signs_tells_the_decimal_comma(table_of):
     assert table_of("a;b\n1.234;5\n2.345;6\n").X[:, 0].tolist() == [1.234, 2.345]
 
 
+@pytest.mark.filterwarnings("ignore:.*between thousands")
+@pytest.mark.parametrize(
+    ("cell", "usual", "number"),
+    [
+        ("236.200", ",", 236200),
+        ("236.200", None, 236.2),
+        ("236.200", ".", 236.2),
+        ("1,234", ",", 1.234),
+        ("236.2", ",", 236.2),
+        ("236,2", ".", 236.2),
+    ],
+)
+def test_the_usual_decimal_sign_is_for_files_that_do_not_tell(table_of, cell, usual, number):
+    assert table_of(f"a;b\n{cell};1\n", decimal=usual).X[0, 0] == number
+
+
+def test_a_decimal_sign_is_a_point_or_a_comma(table_of):
+    with pytest.raises(InputError, match="decimal=';' must be"):
+        table_of("a;b\n1;2\n", decimal=";")
+    assert table_of("a;b\n1,5;2\n").chosen == {"decimal": ","}
+
+
 def test_commas_in_quoted_cells_stand_between_thousands_if_all_fit(table_of):
     text = 'a,cost\n1,"3,360"\n2,950\n3,"1,234,567.5"\n4,\n'
     with pytest.warns(UserWarning, match="'cost' of .* has commas .*: '3,360' was read as 3360"):

@@ -16,7 +16,7 @@ from scipy import sparse
 from .. import __version__
 from .._compat import import_pandas
 from .._messages import counted, listed
-from ..data.columns import column
+from ..data.columns import column, named_columns
 from ..data.dask import is_dask
 from ..data.errors import UnknownNameError, UnreadableColumns
 from ..data.gaps import gaps_message, missing_by_column, missing_message
@@ -27,8 +27,9 @@ from ..io import file_hash, read_table
 from ..io.safety import check_path
 from ..persistence.checkpoints import Checkpoint
 from ..persistence.loading import MODEL
-from ..pipeline import Pipeline, adjusted_columns, encoded_columns, encoders, fit_pipeline
+from ..pipeline import Pipeline, adjusted_columns, encoded_columns, encoders, fit_pipeline, names_of
 from ..preprocessing import Preparation
+from ..preprocessing.encoding import Encoding
 from ..report.content import COMPUTED
 from ..report.facts import fitted_facts, graph_facts
 from ..trajectory import Trajectory
@@ -192,7 +193,7 @@ def check_missing(table: Table, preparation: Preparation) -> None:
     remedy = AT_THE_FIT if preparation.impute is None else None
     told = gaps_message(missing, len(table.samples), table.source, remedy)
     if told:
-        raise Failure(told)
+        raise Failure(f"{told}{problems_of_encoding(table, preparation, encoded)}")
     if preparation.impute != "drop":
         adjusted = adjusted_columns(table, preparation)
         gaps = {name: int(column(table, name).isna().sum()) for name in adjusted}
@@ -200,6 +201,17 @@ def check_missing(table: Table, preparation: Preparation) -> None:
         remedy = "--adjust needs known values: fill them in, or fit with --impute drop"
         if gaps:
             raise Failure(missing_message(gaps, len(table.samples), table.source, remedy))
+
+
+def problems_of_encoding(table: Table, preparation: Preparation, encoded: Sequence[str]) -> str:
+    """What else is wrong with the columns to be encoded, as the end of a message."""
+    if not encoded:
+        return ""
+    try:
+        Encoding.fit(named_columns(table, encoded), preparation.plan(names_of(table), table.source))
+    except ValueError as error:
+        return f" Also: {error}"
+    return ""
 
 
 def check_encoded_known(table: Table, encoded: Sequence[str], missing: dict[str, int]) -> None:

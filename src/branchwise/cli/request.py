@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import estimators
 from .._messages import flag, listed
+from ..data.composed import composed
 from ..data.selection import (
     check_asked,
     expand,
@@ -370,6 +371,7 @@ def parse_root(
     """
     if text is None:
         return None
+    text = composed(text)
     if text == "auto":
         return {}  # on a ring there is no T1
     if "=" not in text:

@@ -107,11 +107,12 @@ def write_parts(
 def dialect(options: argparse.Namespace, model: Pipeline) -> dict[str, Any]:
     """What the new file does not say itself, as in the fit where it can be of that."""
     name = options.new.lower()
-    own = {"sheet": name.endswith(".xlsx"), "encoding": name.removesuffix(".gz").endswith(TEXTS)}
+    is_text = name.removesuffix(".gz").endswith(TEXTS)
+    own = {"sheet": name.endswith(".xlsx"), "encoding": is_text, "decimal": is_text}
     usual = {key: model.reading.get(key) for key, is_own in own.items() if is_own}
     usual["date_order"] = model.reading.get("date_order")
-    names = ("sheet", "encoding", "date_order")
-    return {key: getattr(options, key) or usual.get(key) for key in names}
+    names = ("sheet", "encoding", "date_order", "decimal")
+    return {key: getattr(options, key, None) or usual.get(key) for key in names}
 
 
 def read_new(

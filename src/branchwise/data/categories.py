@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Bools, Floats, Ints
+from .composed import composed
 from .masked import unmasked
 
 # An empty cell by other names: in every column, as they are written …
@@ -235,7 +236,7 @@ TRUTH = re.compile(r"true|TRUE|false|FALSE")
 
 
 def as_level(value: Any) -> str:
-    """The name of a level, the same however a number or a truth value is written.
+    r"""The name of a level, the same however a number or a truth value is written.
 
     Whether a column was read as numbers depends on its other cells, and must not matter; nor do
     blanks around text. Codes such as 007 are not numbers.
@@ -247,8 +248,10 @@ def as_level(value: Any) -> str:
     ['2', '2', '2', '2', 'True', 'True', '1.5', '007', 'II']
     >>> as_level("1e5"), as_level(1e5), as_level("9007199254740993")
     ('100000', '100000', '9007199254740993')
+    >>> as_level("Ko\u0308ln") == as_level("K\u00f6ln")
+    True
     """
-    word = as_text(value).strip()
+    word = composed(as_text(value).strip())
     if WHOLE.fullmatch(word):
         return word.partition(".")[0].removeprefix("+").replace("-0", "0")
     if DECIMAL.fullmatch(word):

@@ -112,11 +112,11 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
     >>> import pandas as pd
     >>> from branchwise.data.columns import check_numbers_there
     >>> from branchwise.data.table import as_table
-    >>> check_numbers_there(as_table(pd.DataFrame({"hb": ["13 g/dl"], "age": [61.0]})), ["hb"])
+    >>> check_numbers_there(as_table(pd.DataFrame({"hb": ["high"], "age": [61.0]})), ["hb"])
     Traceback (most recent call last):
     ...
-    ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has '13 g/dl' in data
-    row 1; write numbers, or leave such cells empty.
+    ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has 'high' in data row
+    1; write numbers, or leave such cells empty.
     """
     told = []
     for name in names:

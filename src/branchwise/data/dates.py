@@ -108,13 +108,7 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
         return Dates(None, note if is_date else "")
     if not good:
         both = all(any(fits[way][k] is not None for way in ORDERS) for k in range(len(parts)))
-        return Dates(
-            None,
-            "dates of which some can only have the day first, others only the month; write them "
-            "all as 2020-01-31"
-            if both
-            else "",
-        )
+        return Dates(None, f"{mixed_orders(column)}; write them all as 2020-01-31" if both else "")
     way = order or good[0]
     note = ""
     if len(good) == 2 and order is None and fits["dmy"] != fits["mdy"]:
@@ -126,6 +120,52 @@ def as_dates(column: Any, order: str | None = None) -> Dates:
     values[known] = moments[codes]
     series = pandas.Series(in_usual_unit(values), index=column.index, name=column.name)
     return Dates(series, note, way if fits["dmy"] != fits["mdy"] else None)
+
+
+def mixed_orders(column: Any) -> str:
+    """That some dates of a column can only have the day first, others only the month, if so.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.dates import mixed_orders
+    >>> mixed_orders(pd.Series(["1/2/2020", "31/1/2020", "1/30/2020"]))
+    "dates of which some can only have the day first ('31/1/2020' in data row 2), others only the
+    month first ('1/30/2020' in data row 3)"
+    >>> mixed_orders(pd.Series(["1/2/2020", "31/1/2020"]))
+    ''
+    """
+    codes, cells = import_pandas().factorize(column.to_numpy(object))
+    only: dict[str, int] = {}
+    for k, cell in enumerate(cells):
+        ways = orders_of(cell)
+        if len(ways) == 1:
+            only.setdefault(ways[0], k)
+    if len(only) < 2:
+        return ""
+    day, month = (
+        f"({cells[only[way]].strip()!r} in data row {codes.tolist().index(only[way]) + 1:,})"
+        for way in ORDERS
+    )
+    return (
+        f"dates of which some can only have the day first {day}, others only the month first "
+        f"{month}"
+    )
+
+
+def orders_of(cell: Any) -> list[str]:
+    """The orders in which a cell is a date; none where it is not one, or where they are the same.
+
+    Examples
+    --------
+    >>> from branchwise.data.dates import orders_of
+    >>> orders_of("31/01/2020"), orders_of("1/2/2020"), orders_of("31.01.2020")
+    (['dmy'], ['dmy', 'mdy'], [])
+    """
+    parts = spelt(cell)
+    if parts is None or parts.sign in ("", "."):
+        return []
+    return [way for way in ORDERS if moment(parts, way) is not None]
 
 
 def nearly(cells: Any, is_other: Any, rows: Any) -> str:

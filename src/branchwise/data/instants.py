@@ -7,7 +7,7 @@ import numpy as np
 
 from .._typing import Bools, Floats
 from .categories import as_text, column_values, distinct, is_no_number
-from .dates import ORDERS, moment, spelt
+from .dates import ORDERS, moment, orders_of, spelt
 
 MICROSECONDS = 86_400_000_000  # of a day
 # Beyond these years a date is a slip of the pen, or stands for one that is not known.
@@ -97,6 +97,23 @@ def since_epoch(when: datetime) -> float | None:
     return float(passed.days * MICROSECONDS + passed.seconds * 1_000_000 + passed.microseconds)
 
 
+def is_beyond(cell: Any) -> bool:
+    """Whether a cell is a date, but of a year that cannot be meant.
+
+    Examples
+    --------
+    >>> from branchwise.data.instants import is_beyond
+    >>> is_beyond("01/01/0217"), is_beyond("9999-12-31"), is_beyond("2020-12-31"), is_beyond("soon")
+    (True, True, False, False)
+    """
+    if instant(cell) is not None:
+        return False
+    if isinstance(cell, date | np.datetime64):
+        return True
+    parts = spelt(as_text(cell))
+    return parts is not None and any(moment(parts, way) is not None for way in ORDERS)
+
+
 def order_in(column: Any) -> Order:
     """What the dates of a column say of others such as 03/04/2024: the first day above 12 tells.
 
@@ -109,10 +126,8 @@ def order_in(column: Any) -> Order:
     values = column_values(column)
     if values.dtype.kind not in "OUT":
         return None
-    cells = [cell for cell in distinct(values)[1] if isinstance(cell, str)]
-    parts = [each for each in map(spelt, cells) if each is not None and each.sign not in ("", ".")]
-    for each in parts:
-        fits = [way for way in ORDERS if moment(each, way) is not None]
+    for cell in distinct(values)[1]:
+        fits = orders_of(cell)
         if len(fits) == 1:
             return fits[0]
     return None
@@ -135,6 +150,21 @@ def are_dates(column: Any) -> bool:
         return False
     # Most columns of text are told by their first cell.
     return instant(known[0]) is not None and not instants(known).is_wrong.any()
+
+
+def as_written(cell: Any) -> str:
+    """A cell for a message: a date without the time of midnight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.instants import as_written
+    >>> as_written(np.datetime64("0217-01-01", "us")), as_written("soon")
+    ('0217-01-01', 'soon')
+    """
+    if not isinstance(cell, np.datetime64):
+        return as_text(cell)
+    return as_iso(int(cell.astype("datetime64[us]").astype(np.int64)))
 
 
 def as_iso(value: float) -> str:

@@ -47,7 +47,7 @@ class Unreadable(NamedTuple):
     cell: str  # the first
     row: int  # of data, counted from 1
     n_cells: int
-    kind: str  # as `branchwise.io.problems` tells them apart
+    kind: str  # as `branchwise.data.unreadable` tells them apart
 
 
 class Verdict(NamedTuple):

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from .._messages import flag, is_for_command_line, listed, setting
+from .composed import composed
 from .errors import InputError, Unknown, raise_unknown
 
 # What makes a pattern of a name.
@@ -142,9 +143,9 @@ def look_up(
     [Unknown(name='z', option='color', is_pattern=False),
      Unknown(name='y?', option='color', is_pattern=True)]
     """
-    present, chosen = set(known), set[str]()
+    present, chosen = set(map(composed, known)), set[str]()
     unknown = []
-    for pattern in patterns:
+    for pattern in map(composed, patterns):
         if pattern in present:
             chosen.add(pattern)
             continue
@@ -159,7 +160,7 @@ def look_up(
         if not more:
             unknown.append(Unknown(name, option, is_pattern))
         chosen |= more
-    return [name for name in dict.fromkeys(known) if name in chosen], unknown
+    return [name for name in dict.fromkeys(known) if composed(name) in chosen], unknown
 
 
 def protected(pattern: str) -> str:
@@ -293,6 +294,28 @@ class Selection(NamedTuple):
                 " but one column has the names of the samples; name that one."
             )
         return chosen
+
+    def present(self, known: Sequence[str]) -> "Selection":
+        """The part of it that a table of these columns has; nothing is complained of.
+
+        Examples
+        --------
+        >>> from branchwise.data.selection import Selection
+        >>> Selection(exclude=["x?", "z"]).present(["x1", "y"]).exclude
+        ['x1']
+        """
+
+        def found(patterns: Sequence[str]) -> list[str]:
+            return look_up(patterns, known, "")[0]
+
+        ids = [] if self.id is None else found([self.id])
+        return Selection(
+            ids[0] if len(ids) == 1 else None,
+            None if self.include is None else found(self.include),
+            found(self.exclude),
+            found(self.annotate),
+            self.features,
+        )
 
     def given(self) -> dict[str, str | list[str]]:
         """What was chosen, as arguments of `branchwise.io.read_table`.

@@ -13,10 +13,22 @@ from .._messages import counted, listed, parameter
 from .._typing import Matrix
 from .categories import INEXACT, are_numbers
 from .categories import as_floats as numbers_of
+from .composed import composed
 from .dask import is_dask
+from .dates import DateOrder
 from .errors import InputError, Unknown, UnknownNameError
+from .judging import (
+    check_turned,
+    dates_among,
+    has_names_first,
+    left_out_by,
+    look_at_cells,
+    usable_dates,
+    worth_telling,
+)
 from .masked import unmasked
 from .selection import EVERYTHING, Selection, look_up
+from .unreadable import raise_unreadable, warn_of_categories, warn_of_dates, warn_of_units
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -119,7 +131,9 @@ def checked_table(
     pandas = pandas_for_tables()
     X = X if is_dask(X) else as_floats(X, source)
     samples = numbered(X.shape[0]) if samples is None else [str(name) for name in samples]
-    features = numbered(X.shape[1]) if features is None else [str(name) for name in features]
+    features = (
+        numbered(X.shape[1]) if features is None else [composed(str(name)) for name in features]
+    )
     for names, count, what in ((features, X.shape[1], "columns"), (samples, X.shape[0], "rows")):
         if len(names) != count:
             raise InputError(
@@ -386,8 +400,21 @@ def check_no_infinity(
     )
 
 
-def as_table(data: Any) -> Table:
-    """A table, also of a DataFrame: numeric columns are features, others annotations."""
+def as_table(data: Any, selection: Selection = EVERYTHING, date_order: DateOrder = None) -> Table:
+    """A table, also of a DataFrame: numeric columns are features, others annotations.
+
+    Numbers that are written as text are features, too, as in a file of text. What the selection
+    excludes, annotates or does not include is not looked at, but for dates among what it
+    annotates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.table import as_table
+    >>> table = as_table(pd.DataFrame({"hb": ["12.7", "n/a"], "ward": ["A", "B"]}))
+    >>> table.features, table.X.tolist()
+    (['hb'], [[12.7], [nan]])
+    """
     if isinstance(data, Table):
         return data
     pandas = import_pandas()
@@ -397,27 +424,77 @@ def as_table(data: Any) -> Table:
             f"data is a {type(data).__name__} but must be a pandas DataFrame, whose columns have "
             "names, or a Table; pass pandas.DataFrame(data, columns=names)."
         )
-    names = [str(name) for name in data.columns]
+    names = [composed(str(name)) for name in data.columns]
     check_unique(names, "columns of the DataFrame", "rename them")
+    if [composed(name) for name in data.columns] != list(data.columns):
+        data = data.set_axis([composed(name) for name in data.columns], axis=1)
     # A duration is a number to pandas, but in no unit that was chosen.
     numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
     # Numbers beside None or NA are objects to pandas.
     objects = data.select_dtypes("object")
     mixed = [name for name in objects if are_numbers(objects[name].to_numpy())]
-    if mixed:
-        converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
-        kept = {*numeric.columns, *mixed}
+    converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
+    others = data.drop(columns=[*numeric.columns, *mixed])
+    converted |= numbers_in_text(others, [*numeric.columns, *mixed], selection, names)
+    if converted:
+        kept = {*numeric.columns, *converted}
         numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
     codes = long_codes(data[list(numeric.columns)])
     numeric = numeric.drop(columns=codes)
-    others = data.drop(columns=numeric.columns)
+    others, orders = with_read_dates(
+        data.drop(columns=numeric.columns), selection.present(names), date_order
+    )
     return Table(
         X=numeric.to_numpy(dtype=np.float64, na_value=np.nan),
         features=[str(name) for name in numeric.columns],
         samples=[str(name) for name in data.index],
         annotations=others,
         source="the DataFrame",
+        chosen={"date_order": orders} if orders else {},
     )
+
+
+def with_read_dates(
+    others: Any, selection: Selection, date_order: DateOrder
+) -> tuple[Any, DateOrder]:
+    """Text among what is to be encoded as dates, where it is that, and their orders."""
+    asked = set(selection.annotate)
+    words = others[[name for name in others if str(name) in asked]]
+    dates, notes, orders = dates_among(words, date_order)
+    if isinstance(date_order, str):
+        check_turned(notes, selection, "the DataFrame")
+    remedy = "pass reading={'date_order': 'mdy'}"
+    warn_of_dates(worth_telling(notes, selection), "the DataFrame", remedy)
+    dates = usable_dates(dates, selection)
+    found = date_order if isinstance(date_order, str) else orders
+    return (assigned(others, dates) if dates else others), found
+
+
+def numbers_in_text(
+    others: Any, numbers: Sequence[Any], selection: Selection, names: Sequence[str]
+) -> dict[Any, Any]:
+    """Columns of a DataFrame that hold numbers written as text, as numbers.
+
+    What seems to hold numbers and cannot be read is told, as for files of text.
+    """
+    spared = {str(name) for name in others} & left_out_by(selection.present(names), names)
+    if names and has_names_first(others[[name for name in others if str(name) == names[0]]]):
+        spared.add(names[0])  # text that names the samples
+    wanted = [name for name in others if str(name) not in spared]
+    looked = {
+        name: look_at_cells(others[name], is_number=selection.features is not None)
+        for name in wanted
+    }
+    found = {name: each.numbers for name, each in looked.items() if each.numbers is not None}
+    odd = [each.odd for each in looked.values() if each.odd is not None]
+    fine = [str(name) for name in [*numbers, *others] if name not in looked or name in found]
+    raise_unreadable(
+        odd, fine if selection.features is None else None, "the DataFrame", {}, len(others)
+    )
+    if selection.features is None:
+        warn_of_units([each.unit for each in looked.values() if each.unit], "the DataFrame")
+        warn_of_categories(others[wanted])
+    return found
 
 
 def ends_of(numbers: Any) -> list[Any]:

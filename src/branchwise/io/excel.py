@@ -11,11 +11,11 @@ import numpy as np
 
 from .._compat import import_extra
 from .._messages import listed, setting
+from ..data.cells import look_at_text
 from ..data.dates import in_usual_unit
 from ..data.errors import InputError
 from ..data.selection import Selection
 from ..data.table import check_known, check_unique, pandas_for_tables
-from .cells import look_at_text
 from .frames import Framed
 from .safety import check_stored, check_zip
 

@@ -1,14 +1,26 @@
 """Columns of a data frame -> names of samples, features and annotations."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.dates import DateOrder, as_dates, check_order, order_of
+from ..data.composed import composed
+from ..data.dates import DateOrder, check_order
 from ..data.errors import InputError
+from ..data.judging import (
+    ANNOTATION,
+    FEATURE,
+    ODD,
+    check_turned,
+    dates_among,
+    look_at_columns,
+    missing_values,
+    name_column,
+    usable_dates,
+    worth_telling,
+)
 from ..data.selection import Selection
 from ..data.table import (
     Table,
@@ -16,20 +28,8 @@ from ..data.table import (
     check_unique,
     id_names,
     make_table,
-    pandas_for_tables,
 )
-from .cells import Looked, Odd, look_at_text
-from .problems import raise_unreadable, warn_of_dates, warn_of_units
-
-ID_NAME = re.compile(
-    r"(.+[ _.-])?id|index|row_?names"
-    r"|(sample|cell|barcode|patient|subject|participant|donor)s?"
-    r"([ _.-]?(id|name|barcode|no|nr|number))?"
-)
-
-
-# What becomes of a column.
-ID, FEATURE, ANNOTATION, ODD = "id", "feature", "annotation", "odd"
+from ..data.unreadable import raise_unreadable, warn_of_dates, warn_of_units
 
 
 class Framed(NamedTuple):
@@ -42,11 +42,14 @@ class Framed(NamedTuple):
         Whether the file declares types, so that digits stored as text are text on purpose.
     sha256 : str or None
         Of the file, where it was taken on the way.
+    decimal : {".", ","}
+        The decimal sign of a file of text.
     """
 
     frame: Any
     typed: bool = True
     sha256: str | None = None
+    decimal: str = "."
 
 
 def table_from_frame(
@@ -54,7 +57,7 @@ def table_from_frame(
 ) -> Table:
     """Numbers are features, everything else is an annotation; or as the selection says."""
     frame = framed.frame
-    frame.columns = [str(name) for name in frame.columns]
+    frame.columns = [composed(str(name)) for name in frame.columns]
     sorted_ = sort_columns(
         frame, list(frame.columns), source, selection, typed=framed.typed, date_order=date_order
     )
@@ -80,6 +83,8 @@ def table_from_frame(
     chosen: dict[str, Any] = sorted_.selection.given()
     if sorted_.date_order is not None:
         chosen["date_order"] = sorted_.date_order
+    if framed.decimal != ".":
+        chosen["decimal"] = framed.decimal
     return replace(table, chosen=chosen, sha256=framed.sha256, id=sorted_.id)
 
 
@@ -149,215 +154,10 @@ def sort_columns(
     if isinstance(date_order, str):
         check_turned(notes, selection, source)
     warn_of_dates(worth_telling(notes, selection), source)
+    dates = usable_dates(dates, selection)
     converted = {name: converted[name] for name in found if name in converted}
     about = frame[annotations].copy(deep=False)
     for name, values in (kept | dates).items():
         about[name] = values
     told = date_order if isinstance(date_order, str) else orders
     return Sorted(samples, found, converted, about, selection, id, told or None)
-
-
-class Column(NamedTuple):
-    """A column of a table, and what becomes of it.
-
-    Attributes
-    ----------
-    name : str
-    fate : str
-        ID, FEATURE, ANNOTATION or ODD.
-    looked : Looked
-        What a column is that NumPy does not hold as numbers.
-    is_left_out : bool
-        Not a feature, whatever it holds.
-    is_as_written : bool
-        Numbers among its words are not looked for.
-    """
-
-    name: str
-    fate: str
-    looked: Looked = Looked()
-    is_left_out: bool = False
-    is_as_written: bool = False
-
-
-def name_column(frame: Any, names: Sequence[str], selection: Selection) -> str | None:
-    """The column that names the samples; `names` are all columns, also those that are not read."""
-    if selection.id is not None:
-        return selection.id
-    return default_id(frame[[name for name in names[:1] if name in frame]])
-
-
-def look_at_columns(
-    frame: Any, names: Sequence[str], selection: Selection, id: str | None, *, typed: bool
-) -> list[Column]:
-    """What becomes of each column, in their order; nothing is wrong enough to stop here.
-
-    Names that the frame lacks are of numbers that have not been read.
-    """
-    others = [name for name in names if name != id]
-    left_out, as_written = left_out_by(selection, others), {*selection.annotate}
-    first = frame[[name for name in names[:1] if name in frame]]
-    if id is None and selection.features is None and has_names_first(first):
-        left_out.add(names[0])  # of several rows each, such as visits of a patient
-        as_written.add(names[0])
-    types = pandas_for_tables().api.types
-    dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    found = []
-    for name in names:
-        dtype = dtypes.get(name, np.dtype(np.float64))
-        if name == id:
-            found.append(Column(name, ID))
-        elif isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-            is_out = name in left_out
-            found.append(Column(name, ANNOTATION if is_out else FEATURE, Looked(), is_out))
-        elif name in left_out:
-            is_number = types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype)
-            keeps = name in as_written or is_number
-            found.append(Column(name, ANNOTATION, look_at(frame[name], typed=typed), True, keeps))
-        else:
-            looked = look_at(frame[name], typed=typed, is_number=selection.features is not None)
-            if selection.include is not None and looked.numbers is None and looked.odd is None:
-                looked = looked._replace(odd=described(frame[name]))
-            fate = FEATURE if looked.numbers is not None else ANNOTATION
-            found.append(Column(name, fate if looked.odd is None else ODD, looked))
-    return found
-
-
-def left_out_by(selection: Selection, names: Sequence[str]) -> set[str]:
-    """The columns that are not features, whatever they hold."""
-    out = {*selection.exclude, *selection.annotate}
-    for chosen in (selection.features, selection.include):
-        if chosen is not None:
-            out |= set(names) - set(chosen)
-    return out
-
-
-def look_at(column: Any, *, typed: bool, is_number: bool = False) -> Looked:
-    """A column that NumPy does not hold as numbers: numbers with NaN, or what it is otherwise."""
-    pandas = pandas_for_tables()
-    types = pandas.api.types
-    if types.is_bool_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
-        return Looked()
-    if types.is_numeric_dtype(column.dtype):
-        return Looked(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if isinstance(column.dtype, pandas.CategoricalDtype):
-        return Looked()
-    kind = types.infer_dtype(column, skipna=True)
-    if kind not in ("string", "empty"):
-        return Looked()
-    return look_at_text(column, typed=typed, is_number=is_number)
-
-
-def described(column: Any) -> Odd:
-    """A column of words that was to be a feature."""
-    known = np.flatnonzero(column.notna().to_numpy())
-    row = int(known[0]) if len(known) else 0
-    texts = column.iloc[known].astype(str)
-    first = texts.iloc[0] if len(known) else ""
-    return Odd(
-        str(column.name), "text", len(known), len(column), first, row + 1, int(texts.nunique())
-    )
-
-
-def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) -> dict[str, int]:
-    """How many values each feature lacks, most first; complete ones are left out."""
-    plain = frame[[name for name in found if name in frame and name not in converted]].isna().sum()
-    counts = {str(name): int(count) for name, count in plain.items()}
-    counts |= {name: int(np.isnan(converted[name]).sum()) for name in found if name in converted}
-    order = sorted((name for name in found if counts.get(name)), key=lambda name: -counts[name])
-    return {name: counts[name] for name in order}
-
-
-def dates_among(
-    frame: Any, order: DateOrder
-) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
-    """Columns of text that are dates, as such, what is to be said of them, and their orders.
-
-    What does not fit the order of its own column is left to who knows that order.
-    """
-    types = pandas_for_tables().api.types
-    found, notes, orders = dict[str, Any](), dict[str, str](), dict[str, str]()
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if types.is_object_dtype(dtype) or types.is_string_dtype(dtype):
-            dates = as_dates(frame[name], order_of(order, name))
-            found |= {} if dates.values is None else {name: dates.values}
-            is_known = not isinstance(order, str | None) and name in order
-            notes |= {name: dates.note} if dates.note and not is_known else {}
-            orders |= {} if dates.order is None else {name: dates.order}
-    return found, notes, orders
-
-
-def check_turned(notes: dict[str, str], selection: Selection, source: str) -> None:
-    """Dates to be encoded are not read in another order than the one that was asked for.
-
-    Examples
-    --------
-    >>> from branchwise.data.selection import Selection
-    >>> from branchwise.io.frames import check_turned
-    >>> notes = {"seen": "'31/01/2020', which is not a date with the month first"}
-    >>> check_turned(notes, Selection(annotate=["seen"]), "a.csv")
-    Traceback (most recent call last):
-    ...
-    branchwise.data.errors.InputError: 'seen' of a.csv holds '31/01/2020', which is not a date with
-    the month first, as date_order says; write such dates as 2020-01-31, or leave --date-order ...
-    """
-    turned = [
-        f"{name!r} of {source} holds {note}"
-        for name, note in notes.items()
-        if name in set(selection.annotate) and note.endswith(" first")
-    ]
-    if turned:
-        raise InputError(
-            f"{'; '.join(turned)}, as date_order says; write such dates as 2020-01-31, or leave "
-            "--date-order out (in Python date_order) to let the values of each column tell."
-        )
-
-
-def worth_telling(notes: dict[str, str], selection: Selection) -> dict[str, str]:
-    """Notes on dates, without what is wrong with those to be encoded, which is told there.
-
-    Examples
-    --------
-    >>> from branchwise.data.selection import Selection
-    >>> from branchwise.io.frames import worth_telling
-    >>> worth_telling({"seen": "dates in 9 of 10 cells", "born": ""}, Selection(annotate=["seen"]))
-    {'born': ''}
-    """
-    asked = set(selection.annotate)
-    return {
-        name: note
-        for name, note in notes.items()
-        if (note.startswith("day first") if name in asked else selection.features is None)
-    }
-
-
-def is_unnamed(name: str) -> bool:
-    """Whether pandas writes, or reads again, an index without a name like this."""
-    return name in ("", "Unnamed: 0")
-
-
-def default_id(frame: Any) -> str | None:
-    """The first column, if it has no name, or holds names that tell samples apart."""
-    if frame.shape[1] == 0:
-        return None
-    name = str(frame.columns[0])
-    if is_unnamed(name):
-        return name
-    column = frame[name]
-    tells_apart = has_names_first(frame) and column.notna().all() and column.is_unique
-    return name if tells_apart else None
-
-
-def has_names_first(frame: Any) -> bool:
-    """Whether the first column is called like "patient" and holds words or whole numbers.
-
-    Measurements with a fraction are no names, whatever the column is called.
-    """
-    if frame.shape[1] == 0 or not ID_NAME.fullmatch(frame.columns[0].lower()):
-        return False
-    pandas = pandas_for_tables()
-    column = frame[frame.columns[0]].dropna()
-    if pandas.api.types.infer_dtype(column) not in ("string", "integer"):
-        return False
-    numbers = pandas.to_numeric(column, errors="coerce").to_numpy(float)
-    return not (np.isfinite(numbers).all() and (numbers != np.round(numbers)).any())

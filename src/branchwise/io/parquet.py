@@ -10,6 +10,7 @@ import numpy as np
 from .._compat import import_extra
 from ..data.categories import natural
 from ..data.dates import DateOrder
+from ..data.judging import ID_NAME, is_unnamed
 from ..data.selection import Selection
 from ..data.table import (
     InputError,
@@ -20,7 +21,7 @@ from ..data.table import (
     pandas_for_tables,
 )
 from .arrow import frame_of, readable
-from .frames import ID_NAME, Framed, is_unnamed, sort_columns
+from .frames import Framed, sort_columns
 from .lazy import lazy_array, most_rows
 
 # How Dask calls the index of a table that has none.

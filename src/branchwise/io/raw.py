@@ -14,8 +14,18 @@ import numpy as np
 
 from .._compat import import_extra
 from ..data.categories import is_empty
+from ..data.cells import Odd
+from ..data.composed import composed
 from ..data.dates import DateOrder
 from ..data.errors import InputError, UnknownNameError
+from ..data.judging import (
+    ODD,
+    Column,
+    dates_among,
+    look_at_columns,
+    name_column,
+    worth_telling,
+)
 from ..data.profile import (
     ANNOTATION,
     EXCLUDED,
@@ -28,22 +38,12 @@ from ..data.profile import (
     profile_columns,
     profile_matrix,
 )
-from ..data.selection import EVERYTHING, Selection, look_up, selection
+from ..data.selection import EVERYTHING, Selection, selection
 from ..data.table import Table, id_names, pandas_for_tables, unique_names
+from ..data.unreadable import remedy_of, warn_of_dates, what_of
 from . import excel, feather, parquet
 from .arrow import frame_of, readable
-from .cells import Odd
-from .frames import (
-    ODD,
-    Column,
-    Framed,
-    dates_among,
-    look_at_columns,
-    name_column,
-    table_from_frame,
-    worth_telling,
-)
-from .problems import remedy_of, warn_of_dates, what_of
+from .frames import Framed, table_from_frame
 from .safety import check_path
 from .tables import EXCEL, FEATHER, PARQUET, TEXT, Format, find_format, read_frame, read_table
 from .text import (
@@ -115,7 +115,9 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
     "column names of ...patients.csv must be unique, but 'crp' is repeated; rename them."
     """
     path = check_path(path)
-    given = {name: reading.get(name) for name in ("use_rep", "layer", "sheet", "encoding")}
+    given = {
+        name: reading.get(name) for name in ("use_rep", "layer", "sheet", "encoding", "decimal")
+    }
     kind = find_format(path, given)
     if not kind.is_frame:
         return read_matrix(path, reading)
@@ -127,7 +129,7 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
         framed, error = read_anyhow(path, kind, chosen, given)
         has_names = error is None or isinstance(error, UnknownNameError)
         verdicts, notes = judge(framed, str(path), chosen, order, has_names=has_names)
-        asked = present(chosen, [str(name) for name in framed.frame.columns])
+        asked = chosen.present([str(name) for name in framed.frame.columns])
         warn_of_dates(worth_telling(notes, asked), str(path))
     # Not those of pandas, on rows that are longer than the header by empty cells.
     notes_of = [str(each.message) for each in said if each.category is UserWarning]
@@ -193,9 +195,9 @@ def judge(
     `has_names` says that the columns can be named in options as they are called here.
     """
     frame = framed.frame
-    names = [str(name) for name in frame.columns]
+    names = [composed(str(name)) for name in frame.columns]
     frame = frame.set_axis(names, axis=1)
-    known = present(chosen, [name for name in names if name])
+    known = chosen.present([name for name in names if name])
     id = name_column(frame, names, known)
     columns = look_at_columns(frame, names, known, id, typed=framed.typed)
     words = [each.name for each in columns if each.fate == ANNOTATION]
@@ -249,19 +251,6 @@ def remedies_of(odd: Sequence[Odd], others: Sequence[str] | None) -> dict[str, s
     }
 
 
-def present(chosen: Selection, names: Sequence[str]) -> Selection:
-    """The part of a selection that the table has."""
-
-    def found(patterns: Sequence[str]) -> list[str]:
-        return look_up(patterns, names, "")[0]
-
-    ids = [] if chosen.id is None else found([chosen.id])
-    include = None if chosen.include is None else found(chosen.include)
-    return Selection(
-        ids[0] if len(ids) == 1 else None, include, found(chosen.exclude), found(chosen.annotate)
-    )
-
-
 def judge_id(column: Any, name: str, source: str) -> str:
     """Why a column cannot name the samples; "" if it can."""
     try:
@@ -294,7 +283,7 @@ def read_matrix(path: Path, reading: dict[str, Any]) -> Cells:
             X = X.astype(np.float64)
     known = [] if beside is None else [str(name) for name in beside.columns]
     chosen = selection(reading.get("id"), None, reading.get("exclude") or (), (), None)
-    chosen = present(chosen, known)
+    chosen = chosen.present(known)
     fates = [
         ID if n == chosen.id else EXCLUDED if n in chosen.exclude else ANNOTATION for n in known
     ]
@@ -357,7 +346,7 @@ def mended_text(path: Path, given: Mapping[str, Any], problem: InputError) -> Fr
             raise problem
         whole = Text(text.path, text.raw, cast(BinaryIO, BytesIO(words.encode("utf-8"))))
         try:
-            return Framed(read_text(whole, EVERYTHING), typed=False)
+            return read_text(whole, EVERYTHING, given.get("decimal") or ".")
         except InputError:
             return Framed(cells_of(whole), typed=False)
 

@@ -31,7 +31,7 @@ class Format(NamedTuple):
     is_frame: bool = False
 
 
-TEXT = Format("text", "frame_of_text", options=("encoding",), is_frame=True)
+TEXT = Format("text", "frame_of_text", options=("encoding", "decimal"), is_frame=True)
 
 PARQUET = Format("parquet", "frame_of_parquet", "lazy_parquet", is_frame=True)
 
@@ -76,6 +76,7 @@ def read_table(
     sheet: str | None = None,
     encoding: str | None = None,
     date_order: DateOrder = None,
+    decimal: str | None = None,
     lazy: bool = False,
 ) -> Table:
     r"""Read samples by features from a file, whose name tells the format.
@@ -120,6 +121,9 @@ def read_table(
         For dates such as 02/01/2020: whether day or month comes first, in all columns or, in a
         dict, by column. By default the values tell; if all of a column fit both ways, the day is
         first, with a warning. With points (02.01.2020) the day is always first.
+    decimal : {".", ","}, default=None
+        For text whose cells are not separated by commas: the decimal sign where nothing in the
+        file tells it, as where all there is is 236.200; by default the point.
     lazy : bool, default=False
         Leave the values where they are: X is a Dask array, whose chunks are read when they are
         needed, by the workers if there is a cluster. For zarr, .h5ad, Parquet and .npy. A chunk is
@@ -154,7 +158,8 @@ def read_table(
     """
     path = check_path(path)
     chosen = selection(id, include, exclude, annotate, features)
-    given = {"use_rep": use_rep, "layer": layer, "sheet": sheet, "encoding": encoding}
+    given = {"use_rep": use_rep, "layer": layer, "sheet": sheet}
+    given |= {"encoding": encoding, "decimal": decimal}
     found = find_format(path, given)
     if lazy and found.lazy_reader is None:
         raise InputError(
@@ -186,6 +191,7 @@ OPTIONS = {
     "layer": "AnnData files (.h5ad, .zarr)",
     "sheet": "Excel files (.xlsx)",
     "encoding": "text (.csv, .tsv, .txt)",
+    "decimal": "text (.csv, .tsv, .txt)",
 }
 
 

@@ -16,11 +16,13 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from ..data.categories import INEXACT, MISSING
+from ..data.cells import CODE
+from ..data.composed import composed
 from ..data.errors import InputError
+from ..data.judging import ID_NAME, is_unnamed
 from ..data.selection import Selection
 from ..data.table import check_unique, pandas_for_tables
-from .cells import CODE
-from .frames import ID_NAME, Framed, is_unnamed
+from .frames import Framed
 from .grouped import read_groups, warn_of_groups
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -30,6 +32,7 @@ THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
 # With points between thousands: maybe, and without doubt.
 MAYBE_GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+\s*")
 GROUPED_COMMA = re.compile(r"\s*[+-]?[1-9]\d{0,2}(\.\d{3})+,\d+\s*")
+DECIMALS = (".", ",")
 N_SNIFFED = 200
 
 # Bytes that are read at a time.
@@ -41,22 +44,32 @@ MOST_CELLS = 20_000_000
 UTF_8 = "utf-8-sig"
 
 
-def frame_of_text(path: Path, selection: Selection, *, encoding: str | None = None) -> Framed:
+def frame_of_text(
+    path: Path, selection: Selection, *, encoding: str | None = None, decimal: str | None = None
+) -> Framed:
     """Read a table of text, by name comma-separated (.csv) or tab-separated (.tsv, .txt)."""
+    if decimal not in (None, *DECIMALS):
+        raise InputError(
+            f"decimal={decimal!r} must be '.' or ',', the decimal sign where the file leaves it "
+            "open; leave it out for points."
+        )
     with opened(path, encoding) as text:
-        frame = read_frame(text, selection)
+        framed = read_frame(text, selection, decimal or ".")
         sha256 = text.raw.finish()
-    if not len(frame):
+    if not len(framed.frame):
         raise InputError(f"{path} has a header but no rows; it needs at least one sample.")
-    return Framed(frame, typed=False, sha256=sha256)
+    return framed._replace(sha256=sha256)
 
 
-def read_frame(text: "Text", selection: Selection) -> Any:
-    """The cells as a data frame; columns of codes, such as 07766, are text."""
+def read_frame(text: "Text", selection: Selection, usual: str = ".") -> Framed:
+    """The cells as a data frame; columns of codes, such as 07766, are text.
+
+    `usual` is the decimal sign of a file that does not tell.
+    """
     pandas, path = pandas_for_tables(), text.path
     check_encoding(text)
     try:
-        head = sniff(text)
+        head = sniff(text, usual)
         names = head.names
         selection = selection.among([name for name in names if name], str(path))
         characters = Characters(text.from_start(), text.encoding, ord(head.separator))
@@ -99,7 +112,8 @@ def read_frame(text: "Text", selection: Selection) -> Any:
     for name, plain in groups.items():
         frame[name] = plain.values
     warn_of_groups({names[name]: plain for name, plain in groups.items()}, path, head.decimal)
-    return without_empty_unnamed(frame, names, path)
+    frame = without_empty_unnamed(frame, names, path)
+    return Framed(frame, typed=False, decimal=head.decimal)
 
 
 def read_long(
@@ -423,19 +437,19 @@ class Head(NamedTuple):
     has_returns: bool  # and nothing else, at the ends of lines
 
 
-def sniff(text: Text) -> Head:
+def sniff(text: Text, usual: str = ".") -> Head:
     """Look at the first rows."""
     separator = choose_separator(text)
     # Only where a comma does not separate can it be a decimal sign, for which to look further.
     rows = text.first_rows(separator, 2 if separator == "," else N_SNIFFED + 1)
-    names = [name.strip() for name in rows[0]]
+    names = [composed(name.strip()) for name in rows[0]]
     if len(rows) > 1:
         extra = len(rows[1]) - len(names)
         # R writes row names without a name for their column.
         if extra == 1 and rows[1][-1].strip():
             names = ["", *names]
     check_header(names, text.path)
-    return Head(names, separator, choose_decimal(rows[1:], separator), has_returns(text))
+    return Head(names, separator, choose_decimal(rows[1:], separator, usual), has_returns(text))
 
 
 def has_returns(text: Text) -> bool:
@@ -455,10 +469,17 @@ def choose_separator(text: Text) -> str:
     return usual if width[usual] > 1 else max(width, key=lambda separator: width[separator])
 
 
-def choose_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
+def choose_decimal(rows: Sequence[Sequence[str]], separator: str, usual: str = ".") -> str:
     """A comma, if it is no separator and numbers are written with it and never with a point.
 
     Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
+    Where nothing decides it is the usual sign.
+
+    Examples
+    --------
+    >>> from branchwise.io.text import choose_decimal
+    >>> [choose_decimal([[cell, "236.200"]], ";", ",") for cell in ("12,5", "12.5", "12")]
+    [',', '.', ',']
     """
     if separator == ",":
         return "."
@@ -467,7 +488,7 @@ def choose_decimal(rows: Sequence[Sequence[str]], separator: str) -> str:
         return "."
     commas = [cell for cell in cells if DECIMAL_COMMA.fullmatch(cell)]
     is_clear = not all(THOUSANDS.fullmatch(cell) for cell in commas)
-    return "," if is_clear or any(map(GROUPED_COMMA.fullmatch, cells)) else "."
+    return "," if is_clear or any(map(GROUPED_COMMA.fullmatch, cells)) else usual
 
 
 def check_header(names: Sequence[str], path: Path) -> None:

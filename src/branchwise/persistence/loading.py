@@ -62,12 +62,16 @@ def is_reading(reading: Any) -> TypeGuard[dict[str, Any]]:
     >>> from branchwise.persistence.loading import is_reading
     >>> is_reading({"id": "patient", "sheet": None}), is_reading({"id": "@/etc/hosts"})
     (True, False)
+    >>> is_reading({"decimal": ","}), is_reading({"decimal": ";"})
+    (True, False)
     """
     if not isinstance(reading, dict):
         return False
     words, orders = [reading.get(name) for name in WORDS], reading.get("date_order")
     by_column = list(orders.values()) if isinstance(orders, dict) else [orders]
     if not all(order in (None, *ORDERS) for order in by_column):
+        return False
+    if reading.get("decimal") not in (None, ".", ","):
         return False
     lists = [reading.get(name) or [] for name in LISTS]
     if not all(isinstance(names, list) for names in lists):

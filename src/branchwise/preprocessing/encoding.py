@@ -35,8 +35,20 @@ from ..data.categories import (
     is_unknown,
 )
 from ..data.checks import check_numbers
-from ..data.dates import FIRST, NEARLY_ALL, DateOrder, order_of
-from ..data.instants import MICROSECONDS, Order, are_dates, as_iso, instant, instants, order_in
+from ..data.dates import FIRST, NEARLY_ALL, DateOrder, mixed_orders, order_of
+from ..data.instants import (
+    FIRST_YEAR,
+    LAST_YEAR,
+    MICROSECONDS,
+    Order,
+    are_dates,
+    as_iso,
+    as_written,
+    instant,
+    instants,
+    is_beyond,
+    order_in,
+)
 from ..data.selection import check_asked, expand, look_up
 from .columns import N_NAMED
 from .levels import UnknownLevels, check_exact, check_levels, codes_in, levels_in
@@ -306,7 +318,7 @@ class Encoding(NamedTuple):
         blank: list[str | None] = [None] * len(columns)
         ages = [[name, *pair] for name, pair in plan.ages.items()]
         step = cls(columns, kinds, levels, empty, blank, orders, ages)
-        codes, days = step._codes(X, "ordinal", problems), step._dates(X, problems)
+        codes, days = step._codes(X, "ordinal", problems), step._dates(X, problems, is_fit=True)
         firsts: list[str | None] = list(blank)
         for j, name in enumerate(columns):
             if name in days:
@@ -353,6 +365,12 @@ class Encoding(NamedTuple):
                 for name, kind, own in triples
             ]
         )
+
+    @property
+    def orders_by_column(self) -> dict[str, Order]:
+        """Of each column of dates, "dmy" or "mdy" where that is known."""
+        triples = zip(self.columns, self.kinds, self.orders, strict=True)
+        return {name: order for name, kind, order in triples if kind in (DATE, END)}
 
     @property
     def plan(self) -> Plan:
@@ -549,7 +567,7 @@ class Encoding(NamedTuple):
             check_levels(unknown, len(X), given_by)
         return found
 
-    def _dates(self, X: Any, problems: "Problems") -> dict[str, Floats]:
+    def _dates(self, X: Any, problems: "Problems", *, is_fit: bool = False) -> dict[str, Floats]:
         """Microseconds since 1970 of each column of dates; what is not a date is told."""
         found, wrong = dict[str, Floats](), list[str]()
         for name, kind, order in zip(self.columns, self.kinds, self.orders, strict=True):
@@ -557,7 +575,11 @@ class Encoding(NamedTuple):
                 days, is_wrong, is_open = instants(X[name], order)
                 is_fine = not (is_wrong.any() or is_open.any())
                 found |= {name: days} if is_fine else {}
-                wrong += date_problems(name, column_values(X[name]), is_wrong, is_open, order)
+                mixed = "" if is_fine or not is_fit else mixed_orders(X[name])
+                if mixed:  # the first of them alone set the order
+                    wrong.append(f"column {name!r} holds {mixed}")
+                else:
+                    wrong += date_problems(name, column_values(X[name]), is_wrong, is_open, order)
         if wrong:
             problems.found.append(ValueError(f"{'; '.join(wrong)}; {DATE_REMEDY}."))
         return found
@@ -651,6 +673,8 @@ def date_problems(
     >>> date_problems("seen", ["31/01/2020"], np.array([True]), np.array([False]), "mdy")
     ["column 'seen' holds '31/01/2020' in data row 1, which is not a date with the month first, as
     dates of the fit have it"]
+    >>> date_problems("seen", ["01/01/0217"], np.array([True]), np.array([False]))
+    ["column 'seen' holds '01/01/0217' in data row 1, whose year is not between 1800 and 2199"]
     """
     is_bad, what = is_wrong, "which is not a date"
     if not is_wrong.any():
@@ -658,7 +682,9 @@ def date_problems(
     if not is_bad.any():
         return []
     row, n = int(is_bad.argmax()), int(is_bad.sum())
-    if order is not None and is_wrong.any() and instant(cells[row]) is not None:
+    if is_wrong.any() and is_beyond(cells[row]):
+        what = f"whose year is not between {FIRST_YEAR} and {LAST_YEAR}"
+    elif order is not None and is_wrong.any() and instant(cells[row]) is not None:
         what += f" with the {FIRST[order]} first, as dates of the fit have it"
     known = np.array([not is_unknown(c) and not is_no_number(c) for c in cells], dtype=bool)
     n_known = int(known.sum())
@@ -666,7 +692,9 @@ def date_problems(
     if is_bad is is_wrong and NEARLY_ALL * n_known <= n_known - n:
         told.append(f"{n_known - n:,} of {n_known:,} values are dates")
     more = f" ({', '.join(told)})" if told else ""
-    return [f"column {name!r} holds {as_text(cells[row])!r} in data row {row + 1:,}, {what}{more}"]
+    return [
+        f"column {name!r} holds {as_written(cells[row])!r} in data row {row + 1:,}, {what}{more}"
+    ]
 
 
 def check_not_dates(X: Any, names: Sequence[str]) -> None:

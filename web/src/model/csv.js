@@ -60,7 +60,7 @@ export function parseTable(text, { usual = "", known = [] } = {}) {
   const lines = records.map((record) => record.cells);
   const isHeader = hasHeader(lines, known);
   const decimal = chooseDecimal(isHeader ? lines.slice(1) : lines, separator);
-  const names = isHeader ? lines[0].map((name) => name.trim()) : null;
+  const names = isHeader ? lines[0].map((name) => name.trim().normalize("NFC")) : null;
   const second = lines.length > 1 ? lines[1] : [];
   // R writes row names without a name for their column.
   if (isHeader && second.length === names.length + 1 && second.at(-1).trim() !== "") {

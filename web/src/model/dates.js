@@ -12,7 +12,7 @@ const MONTHS = [
   ..."july august september october november december".split(" "),
 ];
 const ORDERS = ["dmy", "mdy"];
-const [FIRST_YEAR, LAST_YEAR] = [1800, 2199];
+export const [FIRST_YEAR, LAST_YEAR] = [1800, 2199];
 
 /**
  * Microseconds since 1970 in UTC; NaN if day and month may be either, null if it is not a date.
@@ -28,11 +28,29 @@ export function instant(text, order = null) {
     return null;
   }
   const ways = order === null ? ORDERS : [order];
-  const values = ways.map((way) => moment(parts, way)).filter((value) => value !== null);
+  const values = ways
+    .map((way) => moment(parts, way))
+    .filter((date) => date !== null && isMeant(date))
+    .map((date) => date.getTime() * 1000 + Number((parts.clock[3] ?? "0").padEnd(6, "0")));
   if (values.length === 0) {
     return null;
   }
   return values.every((value) => value === values[0]) ? values[0] : NaN;
+}
+
+/**
+ * Whether it is a date, but of a year that cannot be meant.
+ *
+ * @param {string} text
+ */
+export function isBeyond(text) {
+  const parts = spelt(text.trim());
+  return parts !== null && instant(text) === null && ORDERS.some((way) => moment(parts, way));
+}
+
+/** Whether the year of a date can be meant. */
+function isMeant(date) {
+  return date.getUTCFullYear() >= FIRST_YEAR && date.getUTCFullYear() <= LAST_YEAR;
 }
 
 /** The parts of a date, if it is one; without a sign the first number is the month. */
@@ -58,16 +76,16 @@ function spelt(text) {
   return null;
 }
 
-/** Microseconds since 1970, or null if there is no such day or time; with points the day is first. */
+/** The time without parts of a second, or null if there is none; with points the day is first. */
 function moment({ year, first, second, sign, clock }, order) {
   const isDayFirst = sign === "." || (sign !== "" && order === "dmy");
   const [month, day] = isDayFirst ? [second, first] : [first, second];
-  const [hour, minute, seconds, part, zone] = clock;
+  const [hour, minute, seconds, , zone] = clock;
   const [h, m, s] = [Number(hour ?? 0), Number(minute ?? 0), Number(seconds ?? 0)];
   const date = new Date(Date.UTC(2000, 0, 1));
   date.setUTCFullYear(year, month - 1, day);
   const isDay = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  if (!isDay || h > 23 || m > 59 || s > 59) {
+  if (!isDay || year === 0 || h > 23 || m > 59 || s > 59) {
     return null;
   }
   let ahead = 0;
@@ -80,8 +98,5 @@ function moment({ year, first, second, sign, clock }, order) {
     ahead = (60 * hours + minutes) * (zone.startsWith("-") ? -1 : 1);
   }
   date.setUTCHours(h, m - ahead, s);
-  if (date.getUTCFullYear() < FIRST_YEAR || date.getUTCFullYear() > LAST_YEAR) {
-    return null;
-  }
-  return date.getTime() * 1000 + Number((part ?? "0").padEnd(6, "0"));
+  return date;
 }

@@ -15,11 +15,11 @@
  */
 
 import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
-import { instant } from "./dates.js";
+import { FIRST_YEAR, LAST_YEAR, instant, isBeyond } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
 
-/** Names of a first column that names samples: frames.ID_NAME. */
+/** Names of a first column that names samples: judging.ID_NAME. */
 const ID_NAME = new RegExp(
   "^((.+[ _.-])?id|index|row_?names" +
     "|(sample|cell|barcode|patient|subject|participant|donor)s?" +
@@ -39,7 +39,9 @@ const UNNAMED = ["", "Unnamed: 0"];
  * @returns {NewSamples}
  */
 export function readSamples(text, model, { usual = "" } = {}) {
-  const needed = [...model.features, ...model.covariates].map((name) => name.trim());
+  const needed = [...model.features, ...model.covariates].map((name) =>
+    name.trim().normalize("NFC"),
+  );
   const table = parseTable(text, { usual, known: needed });
   if (table.rows.length === 0) {
     throw new Error("the table has a header but no rows; it needs at least one sample.");
@@ -254,9 +256,11 @@ function strangeDates(samples, features, encode) {
     const order = encode.orders[j];
     const first = order === "dmy" ? "day" : "month";
     const isTurned = wrong.length > 0 && order !== null && instant(text) !== null;
+    const isBad = wrong.length > 0 && isBeyond(text);
+    const reason = isBad ? `whose year is not between ${FIRST_YEAR} and ${LAST_YEAR}` : what;
     const why = isTurned ? ` with the ${first} first, as dates of the fit have it` : "";
     return [
-      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${what}${why}${more}`,
+      `column ${quoted(name)} holds ${quoted(text)} in data row ${bad[0].row}, ${reason}${why}${more}`,
     ];
   });
   if (told.length === 0) {

@@ -298,7 +298,7 @@ export function levelOf(text, levels) {
  * @param {string} text
  */
 export function asLevel(text) {
-  const word = text.trim();
+  const word = text.trim().normalize("NFC");
   if (WHOLE.test(word)) {
     return word.replace(/\..*$/, "").replace("+", "").replace("-0", "0");
   }

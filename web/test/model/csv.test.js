@@ -158,3 +158,12 @@ test("numbers and other text stay as they are", () => {
   const cells = [-1.5, -1e-7, -Infinity, "-1.5", "+3e4", "-.5", "+1.", "a=b", " =1", "'quoted'"];
   assert.equal(toCsv(["x"], [cells]), `x\n${cells.join(",")}\n`);
 });
+
+test("names are the same however their accents are written", () => {
+  const names = ["Größe", "Ha\u0308moglobin"];
+  const table = parseTable(`${names.map((name) => name.normalize("NFD")).join(";")}\n1;2`);
+  assert.deepEqual(
+    table.names,
+    names.map((name) => name.normalize("NFC")),
+  );
+});

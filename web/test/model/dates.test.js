@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { instant } from "../../src/model/dates.js";
+import { instant, isBeyond } from "../../src/model/dates.js";
 
 const DAY = 86_400_000_000;
 
@@ -53,4 +53,17 @@ test("what is not a date is null", () => {
     NONE.filter((text) => instant(text) !== null),
     [],
   );
+});
+
+test("a year that cannot be meant is told from what is not a date", () => {
+  for (const [text, expected] of [
+    ["01/01/0217", true],
+    ["9999-12-31", true],
+    ["2024-12-31", false],
+    ["31/31/0217", false],
+    ["0000-01-01", false],
+    ["soon", false],
+  ]) {
+    assert.equal(isBeyond(text), expected, text);
+  }
 });

@@ -167,6 +167,11 @@ const WRONG = {
       "2024-03-31 (year, month, day), empty the cells if they are not known, or leave the column " +
       "out.",
   ],
+  "a date of a year that cannot be meant": [
+    "bmi,crp\n1,01/01/0217",
+    ENCODED,
+    "column 'crp' holds '01/01/0217' in data row 1, whose year is not between 1800 and 2199; write",
+  ],
   "dates that may be two": [
     "bmi,crp\n1,03/04/2024",
     ENCODED,

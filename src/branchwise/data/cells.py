@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.categories import is_no_number
-from ..data.table import pandas_for_tables
+from .._compat import import_pandas
+from .categories import is_no_number
 
 # A whole number with a zero before it is a code: 07766 is not 7766.
 CODE = re.compile(r"\s*0\d+\s*")
@@ -44,7 +44,7 @@ class Odd(NamedTuple):
     ----------
     name : str
     kind : str
-        A key of `branchwise.io.problems.KINDS`.
+        A key of `branchwise.data.unreadable.KINDS`.
     n_bad, n_cells : int
         Cells that cannot be read, of so many in the column.
     first : str
@@ -95,7 +95,7 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
     Examples
     --------
     >>> import pandas as pd
-    >>> from branchwise.io.cells import look_at_text
+    >>> from branchwise.data.cells import look_at_text
     >>> look_at_text(pd.Series(["1.5", "unknown"]), typed=False).numbers
     array([1.5, nan])
     >>> look_at_text(pd.Series(["1", "2", "<5"], name="crp"), typed=False).odd
@@ -105,7 +105,7 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
     >>> look_at_text(pd.Series(["07766", "1"]), typed=False).is_code
     True
     """
-    pandas = pandas_for_tables()
+    pandas = import_pandas()
     present = np.flatnonzero(column.notna().to_numpy())
     text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
     spelt = np.array([is_no_number(cell) for cell in text], bool)
@@ -152,7 +152,7 @@ def are_units(units: Counter[str]) -> bool:
     Examples
     --------
     >>> from collections import Counter
-    >>> from branchwise.io.cells import are_units
+    >>> from branchwise.data.cells import are_units
     >>> [are_units(Counter(c)) for c in (["kg", "lb"], ["A", "B"], ["nd", "rd"], ["drinks"])]
     [True, False, False, True]
     """
@@ -207,7 +207,7 @@ def one_kind(cell: str) -> str:
 
     Examples
     --------
-    >>> from branchwise.io.cells import one_kind
+    >>> from branchwise.data.cells import one_kind
     >>> [one_kind(cell) for cell in ("<5", "1,5", "12 %", "1 234", "1,234", "61 kg", "H1047R")]
     ['limit', 'comma', 'percent', 'thousands', 'thousands', 'unit', 'word']
     >>> one_kind("1e999")

@@ -2,11 +2,14 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from .._messages import counted, listed, setting
-from ..data.errors import UnreadableColumns
-from ..data.selection import shortest, way_out
+from .._compat import import_pandas
+from .._messages import counted, listed, parameter, setting
+from .categories import are_numbers
 from .cells import Odd, WithUnit
+from .errors import UnreadableColumns
+from .selection import shortest, way_out
 
 # For each kind: what its columns have, and how to mend the cells.
 KINDS = {
@@ -106,7 +109,7 @@ def capital(text: str) -> str:
 
     Examples
     --------
-    >>> from branchwise.io.problems import capital
+    >>> from branchwise.data.unreadable import capital
     >>> capital("write CSV.")
     'Write CSV.'
     """
@@ -118,8 +121,8 @@ def remedy_of(group: Sequence[Odd], others: Sequence[str] | None) -> str:
 
     Examples
     --------
-    >>> from branchwise.io.cells import Odd
-    >>> from branchwise.io.problems import remedy_of
+    >>> from branchwise.data.cells import Odd
+    >>> from branchwise.data.unreadable import remedy_of
     >>> remedy_of([Odd("hb", "comma", 1, 9, "1,5", 1, 9)], ["age"])
     "write the decimal sign as a point, or leave the column out: exclude=['hb']."
     """
@@ -156,15 +159,53 @@ def warn_of_units(columns: Sequence[WithUnit], source: str) -> None:
     )
 
 
-def warn_of_dates(notes: Mapping[str, str], source: str) -> None:
+def warn_of_categories(frame: Any) -> None:
+    """Say which columns of a DataFrame are categories although they hold numbers.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from branchwise.data.unreadable import warn_of_categories
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_categories(pd.DataFrame({"grade": pd.Categorical([1, 2, 1])}))
+    >>> print(said[0].message)
+    'grade' of the DataFrame has the type category, although its categories are numbers, and is not
+    a feature; ...
+    """
+    pandas = import_pandas()
+    found = [
+        str(name)
+        for name, dtype in frame.dtypes.items()
+        if isinstance(dtype, pandas.CategoricalDtype) and is_of_numbers(dtype.categories)
+    ]
+    if found:
+        has, are = ("has", "is not a feature") if len(found) == 1 else ("have", "are not features")
+        its = "its" if len(found) == 1 else "their"
+        warnings.warn(
+            f"{listed(map(repr, found), MOST_NAMED)} of the DataFrame {has} the type category, "
+            f"although {its} categories are numbers, and {are}; write measurements with "
+            f"astype(float), or name categories in {parameter('categorical')}.",
+            stacklevel=2,
+        )
+
+
+def is_of_numbers(categories: Any) -> bool:
+    """Whether there are categories, and all are numbers."""
+    return len(categories) > 0 and are_numbers(categories.to_numpy())
+
+
+def warn_of_dates(notes: Mapping[str, str], source: str, remedy: str = "") -> None:
     """Say how dates were read that can be read in two ways."""
+    remedy = remedy or f"read them with {setting('date_order', 'mdy')}"
     ambiguous = {name: note for name, note in notes.items() if note.startswith("day first")}
     if ambiguous:
         [(name, note), *_] = ambiguous.items()
         warnings.warn(
             f"dates in {listed(map(repr, ambiguous), MOST_NAMED)} of {source} fit both with day "
             f"and with month first, and were read with the {note} ({name!r}); if the month is "
-            f"first, read them with {setting('date_order', 'mdy')}.",
+            f"first, {remedy}.",
             stacklevel=2,
         )
     for name, note in notes.items():
