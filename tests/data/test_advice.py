@@ -252,10 +252,10 @@ def test_values_in_a_wrong_unit_among_the_features():
     (said,) = advise_on_table(X, names)
     low, high = np.nanmin(np.delete(X[:, 0], 17)), np.nanmax(np.delete(X[:, 0], 17))
     assert said.startswith(
-        f"'hb' (in data row 18 135, elsewhere {low:.4g} to {high:.4g}), 'weight' (in data row 31 "
-        "-7000, elsewhere "
+        f"'hb' (135 in data row 18, elsewhere {low:.4g} to {high:.4g}), 'weight' (-7000 in data "
+        "row 31, elsewhere "
     )
-    assert advise_on_table(sparse.csr_array(X[:, :2]), names[:2])[0].startswith("'hb' (in data")
+    assert advise_on_table(sparse.csr_array(X[:, :2]), names[:2])[0].startswith("'hb' (135 in data")
     assert advise_on_table(X[:17], names) == []
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 from .._messages import listed
 from ..data.advice import (
     advise_on_copies,
+    advise_on_far_values,
     advise_on_prepared,
     advise_on_size,
     advise_on_variance,
@@ -163,6 +164,7 @@ def advised(table: Table, encoded: Collection[str], step: Encoding | None) -> li
         else advise_on_prepared(*measured(step, step.apply(named_columns(table, step.columns)), []))
     )
     return [
+        *advise_on_far_values(X, names, moments),
         *advise_on_copies(X, names, moments),
         *on_variance,
         *advise_on_size(len(table.samples), len(names) + len(encoded)),

@@ -332,7 +332,7 @@ def advise_on_far_values(X: Matrix, names: Sequence[str], moments: Moments) -> l
         if len(rows):
             rest = np.delete(values, rows)
             told.append(
-                f"{str(names[j])!r} (in data row {rows[0] + 1:,} {values[rows[0]]:.4g}, elsewhere "
+                f"{str(names[j])!r} ({values[rows[0]]:.4g} in data row {rows[0] + 1:,}, elsewhere "
                 f"{np.nanmin(rest):.4g} to {np.nanmax(rest):.4g})"
             )
     if not told:
@@ -340,7 +340,8 @@ def advise_on_far_values(X: Matrix, names: Sequence[str], moments: Moments) -> l
     one = len(told) == 1
     return [
         f"{listed(told, N_NAMED)} {'has a value' if one else 'have values'} far from all others, "
-        "as in a wrong unit or by a slip; look at them: a few such samples stretch the whole tree."
+        f"as in a wrong unit or by a slip; look at {'it' if one else 'them'}: a few such samples "
+        "stretch the whole tree."
     ]
 
 
