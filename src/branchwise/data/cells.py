@@ -183,7 +183,7 @@ def by_kind(odd: Odd, cells: Sequence[str], rows: Sequence[int]) -> tuple[Odd, .
 
     Examples
     --------
-    >>> from branchwise.io.cells import Odd, by_kind
+    >>> from branchwise.data.cells import Odd, by_kind
     >>> odd = Odd("crp", "limit", 3, 150, "<5", 1, 140)
     >>> [(p.kind, p.n_bad, p.first, p.row) for p in by_kind(odd, ["<5", "1,5", "<3"], [0, 4, 7])]
     [('limit', 2, '<5', 1), ('comma', 1, '1,5', 5)]
