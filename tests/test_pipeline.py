@@ -362,6 +362,7 @@ def test_an_age_of_which_a_date_is_not_there_counts_as_one_feature(dated):
     preparation = Preparation(standardize=True, ages=YEARS)
     made = fit_pipeline(dated, DDRTree(2, random_state=0), preparation)
     assert (len(made.features), made.n_features) == (7, 6)
+    assert repr(made).startswith("<Pipeline: DDRTree, 6 features, ")
     said = r"no values of 1 of the 6 features: 'years' \(from 'born' and 'seen'\); its samples"
     without = [dated.drop(columns="born"), dated.assign(born=None)]
     for new in [*without, without[0].iloc[:1], dated.drop(columns=["born", "seen"])]:

@@ -521,7 +521,7 @@ class Pipeline:
     reference: Reference | None = None
 
     def __repr__(self) -> str:
-        columns = counted(len(self.features), "feature")
+        columns = counted(self.n_features, "feature")
         graph = repr(self.trajectory).removeprefix("<Trajectory: ").removesuffix(">")
         if not self.is_rooted:
             graph = f"{graph.rpartition(', ')[0]}, without a root"
