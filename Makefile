@@ -27,6 +27,7 @@ help:
 	@echo "make bench-selection  does select choose well? (half an hour), into benchmarks/selection.md"
 	@echo "make bench-answers  what one gets without setting anything, beside other programs (an hour or two)"
 	@echo "make bench-conformal  is p valid, and what does it find? (minutes), into benchmarks/conformal.md"
+	@echo "make bench-imputation  missing values filled by the model and otherwise (minutes), into benchmarks/imputation.md"
 	@echo "make bench-dask   time, memory and traffic on Dask (half an hour), into docs/scaling.md"
 	@echo "make report-pictures  the README's pictures of the report (needs Chromium)"
 	@echo "make bench-report  frame times, size and time of the report (minutes), into docs/report.md"
@@ -156,7 +157,7 @@ bench-answers: $(BENCH)/bench.stamp $(SLINGSHOT)/bench.stamp
 
 # The sets lie in the folder that BRANCHWISE_DATA names.
 bench-conformal: $(VENV)/demo.stamp
-	$(BIN)/python -m benchmarks.conformal 6
+	$(BIN)/python benchmarks/conformal.py
 
 bench-imputation: $(VENV)/setup.stamp
 	$(BIN)/python benchmarks/imputation.py

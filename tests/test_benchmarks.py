@@ -23,7 +23,7 @@ cases, data, programs, render, run = map(
     import_module, ("cases", "data", "programs", "render", "run")
 )
 real = import_module("real")
-imputation = import_module("imputation")
+imputation, conformal = import_module("imputation"), import_module("conformal")
 measures, objective, subgradient, targets = map(
     import_module, ("measures", "objective", "subgradient", "targets")
 )
@@ -228,6 +228,15 @@ def test_page_on_landmarks_shows_its_results():
 def test_page_on_imputation_shows_its_results():
     document = json.loads((FOLDER / "results" / "imputation.json").read_text("utf-8"))
     assert (FOLDER / "imputation.md").read_text("utf-8") == imputation.page_of(document)
+
+
+def test_page_on_trust_shows_its_results():
+    document = json.loads((FOLDER / "results" / "conformal.json").read_text("utf-8"))
+    assert (FOLDER / "conformal.md").read_text("utf-8") == conformal.page_of(document)
+    usual = re.compile(r"(\d+\.\d) to (\d+\.\d) % have p of 0.05 or less; of rows with 20")
+    text = (FOLDER.parent / "docs" / "placing.md").read_text("utf-8")
+    means = [100 * np.mean([run["usual"] for run in t["splits"]]) for t in document["tables"]]
+    assert usual.search(text).groups() == (f"{min(means):.1f}", f"{max(means):.1f}")
 
 
 def test_points_turned_scaled_and_shifted_are_no_error(rng):

@@ -49,7 +49,7 @@ from .data.errors import near
 from .data.gaps import count_missing, missing_by_column, missing_message
 from .data.selection import Selection, check_asked, expand, literal, look_up
 from .data.table import InputError, Table, as_table
-from .placing.held_out import MOST_SCORED, reference_of
+from .placing.held_out import reference_of, with_own
 from .placing.placer import Placed, Placer, rows_of_samples, unknown
 from .placing.reference import Reference
 from .placing.table import (
@@ -717,10 +717,7 @@ class Pipeline:
             X, _ = self._known(table)
             assessed = self.placer.assess(X, covariates(table, adjusted))
         if self.reference is not None and len(assessed.p) == len(points):
-            rows = self.reference.rows
-            if len(points) <= MOST_SCORED:  # of all rows that could be learned without
-                assessed.misfit[:], assessed.p[:] = np.nan, np.nan
-            assessed.misfit[rows], assessed.p[rows] = self.reference.misfit, self.reference.own_p
+            assessed = with_own(assessed, self.reference)
         return self._table(Placed(self.embedding, points, assessed), table.samples)
 
     def _table_of(self, data: Any) -> Table:

@@ -1,5 +1,6 @@
 """New cells on the tree of a reference."""
 
+import anndata
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -47,6 +48,61 @@ def test_new_cells_are_where_the_estimator_puts_them(cohorts, method):
     branchwise.tl.pseudotime(new, root="T2")
     with pytest.raises(ValueError, match=f"call branchwise.tl.{method} again"):
         branchwise.tl.bootstrap(new, n_resamples=2)
+
+
+def test_how_much_to_trust_a_place_is_what_python_says(cohorts, tmp_path):
+    reference, new = cohorts
+    wrong = new.var_names[2]
+    new.X[0, 2] *= 30
+    branchwise.tl.trajectory(reference, root="T2", support=0)
+    path = branchwise.learn_trajectory(reference.X, support=0).rooted(node="T2")
+    reference.write_h5ad(tmp_path / "reference.h5ad")
+    stored = anndata.read_h5ad(tmp_path / "reference.h5ad")
+    # The reference's own cells are not needed.
+    for known in (reference, stored, stored[:3].copy()):
+        branchwise.tl.place(new, known)
+        expected = path.place(new[:, reference.var_names].X)
+        for name in ("p", "misfit", "branch_probability"):
+            np.testing.assert_allclose(new.obs[f"trajectory_{name}"], expected[name], atol=1e-9)
+        likeliest = new.obs["trajectory_likeliest_branch"]
+        assert likeliest.tolist() == expected["likeliest_branch"].tolist()
+        far = new.obs.iloc[0]
+        assert far["trajectory_p"] < 0.01
+        assert far["trajectory_drivers"].startswith(f"{wrong} ")
+        assert far["trajectory_out_of_range"].startswith(f"{wrong} ")
+    new.write_h5ad(tmp_path / "new.h5ad")
+
+
+def test_cells_of_the_reference_have_the_p_of_trees_without_them(cohorts):
+    reference, _ = cohorts
+    branchwise.tl.trajectory(reference, support=0)
+    own = branchwise.learn_trajectory(reference.X, support=0).reference_
+    np.testing.assert_array_equal(reference.obs["trajectory_p"], own.own_p)
+    np.testing.assert_array_equal(reference.obs["trajectory_misfit"], own.misfit)
+    # Another root names other branches; far stays far.
+    branchwise.tl.pseudotime(reference, root="T2")
+    assert "trajectory_p" in reference.obs
+    assert "trajectory_branch_probability" not in reference.obs
+
+
+def test_of_a_tree_with_fewer_branches_nothing_is_known(cohorts):
+    reference, new = cohorts
+    branchwise.tl.trajectory(reference, support=0)
+    branchwise.tl.branches(reference, n_branches=1)
+    assert "trajectory_p" not in reference.obs
+    branchwise.tl.place(new, reference)
+    assert "trajectory_p" not in new.obs
+    branchwise.tl.branches(reference)
+    branchwise.tl.place(new, reference)
+    assert new.obs["trajectory_p"].notna().all()
+
+
+def test_a_damaged_reference_is_told(cohorts):
+    reference, new = cohorts
+    branchwise.tl.trajectory(reference, support=0)
+    reference.uns["trajectory"]["reference"]["noise"][0] = -1.0
+    with pytest.raises(ValueError, match=r"\['reference'\] is damaged .* call branchwise.tl.traj"):
+        branchwise.tl.place(new, reference)
 
 
 def with_pca(adata, *, centred):

@@ -23,7 +23,7 @@ from ..trajectory import Trajectory
 from ..trajectory.bootstrap import check_method, fitted_again, repeated
 from ..trajectory.roots import Step, Steps
 from ..trajectory.view import View
-from .placer import take
+from .placer import Assessed, take
 from .places import places_of
 from .reference import Reference, axes_of
 from .trust import farthest, trust_of
@@ -139,6 +139,30 @@ def reference_of(
         max(LEAST_TOLD, float(usual)),
         max(LEAST_ROOM, float(np.quantile(scores.away, USUAL)) if has_scores else LEAST_ROOM),
     )
+
+
+def with_own(assessed: Assessed, reference: Reference) -> Assessed:
+    """The training rows with the ``p`` and ``misfit`` of trees that were learned without them.
+
+    Of more than `MOST_SCORED` rows so many were held out; the others keep those of the tree itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import with_own
+    >>> from branchwise.placing.placer import unknown
+    >>> from branchwise.placing.reference import Reference
+    >>> one, misfit = np.ones(1), np.array([0.5, 2.0])
+    >>> varies, known, rows = one > 0, np.full(2, 10), np.array([0, 2])
+    >>> found = Reference(np.eye(1), one, varies, 0 * one, one, rows, misfit, known, 3.0, 0.1)
+    >>> with_own(unknown(np.zeros(3, dtype=int), 1), found).p
+    array([1. , nan, 0.5])
+    """
+    p, misfit, rows = assessed.p.copy(), assessed.misfit.copy(), reference.rows
+    if len(p) <= MOST_SCORED:  # of all rows that could be learned without
+        p[:], misfit[:] = np.nan, np.nan
+    p[rows], misfit[rows] = reference.own_p, reference.misfit
+    return assessed._replace(p=p, misfit=misfit)
 
 
 def scores_of(

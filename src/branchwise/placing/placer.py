@@ -213,7 +213,7 @@ class Placer:
             yield X[start : start + n_rows], take(covariates, rows)
 
 
-def columns_of(names: Sequence[str], preparation: Preparation | None) -> Columns:
+def columns_of(names: Sequence[str], preparation: Preparation | None = None) -> Columns:
     """What the columns of rows are made of, once they are encoded.
 
     Examples

@@ -19,6 +19,12 @@ class Keys:
     pseudotime_lower: str
     pseudotime_upper: str
     branch_agreement: str
+    p: str
+    misfit: str
+    out_of_range: str
+    drivers: str
+    branch_probability: str
+    likeliest_branch: str
     statistic: str  # var, as all from here on
     p_value: str
     q_value: str
@@ -40,6 +46,16 @@ class Keys:
             self.pseudotime_upper,
             self.branch_agreement,
         )
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """Columns of obs that say how far cells are from the tree, wherever time starts."""
+        return self.p, self.misfit, self.out_of_range, self.drivers
+
+    @property
+    def likely(self) -> tuple[str, ...]:
+        """Columns of obs that say how sure their branches are, which the root names."""
+        return self.branch_probability, self.likeliest_branch
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -73,6 +89,7 @@ class Entries:
     n_iter: str = "n_iter"
     converged: str = "converged"
     model: str = "model"  # the fitted estimator (`persistence.estimators.estimator_state`)
+    reference: str = "reference"  # of `tl.trajectory`: how far its cells lie from the tree
     trajectory: str = "trajectory"  # graph and root as pseudotime and branches left them
     milestones: str = "milestones"  # tables
     branches: str = "branches"
@@ -119,6 +136,12 @@ def keys_of(key: str) -> Keys:
         pseudotime_lower=f"{key}_pseudotime_lower",
         pseudotime_upper=f"{key}_pseudotime_upper",
         branch_agreement=f"{key}_branch_agreement",
+        p=f"{key}_p",
+        misfit=f"{key}_misfit",
+        out_of_range=f"{key}_out_of_range",
+        drivers=f"{key}_drivers",
+        branch_probability=f"{key}_branch_probability",
+        likeliest_branch=f"{key}_likeliest_branch",
         statistic=f"{key}_statistic",
         p_value=f"{key}_p_value",
         q_value=f"{key}_q_value",

@@ -258,7 +258,7 @@ def _fit(
     results = Results(
         obsm={keys.embedding: embedding, keys.projection: projection},
         uns={key_added: entry},
-        stale_obs=keys.order + keys.support,
+        stale_obs=keys.order + keys.support + keys.trust + keys.likely,
         stale_var=keys.tests,
         stale_uns=(keys.branch_colors,),
     )

@@ -76,7 +76,8 @@ def pseudotime(
     - ``obs["{key}_progress"]``, with ``end``: the part of the way from the root to it;
     - the slots of `branches`, as names and directions of branches depend on the root.
 
-    Removes what `bootstrap` and `test_association` had written.
+    Removes what `bootstrap` and `test_association` had written, and how likely the branches were
+    (``obs["{key}_branch_probability"]``, ``…_likeliest_branch``).
 
     Examples
     --------
@@ -154,7 +155,8 @@ def branches(
     - ``uns[key]["trajectory"]``: nodes, edges and roots of the graph as it is now, and the steps
       that led there.
 
-    Removes what `bootstrap` and `test_association` had written.
+    Removes what `bootstrap` and `test_association` had written, and how likely the branches were
+    (``obs["{key}_branch_probability"]``, ``…_likeliest_branch``).
 
     Examples
     --------
@@ -254,7 +256,10 @@ def _write(
     results.uns[key] = without(entry, UNS.association, UNS.support) | results.uns[key]
     if UNS.evidence in entry:
         results.uns[key] |= evidence_entry(trajectory)
-    results.stale_obs, results.stale_var = keys.order + keys.support, keys.tests
+    results.stale_obs = keys.order + keys.support + keys.likely
+    if any(call in REDUCING for call, _ in steps):  # cells are as far from another tree
+        results.stale_obs += keys.trust
+    results.stale_var = keys.tests
     return write(adata, results, copy)
 
 

@@ -15,6 +15,7 @@ from .._keys import UNS, keys_of
 from .._uns import entry_of, find_key, model_of, trajectory_from, without
 from ._fit import check_free, coordinates_of
 from ._order import order_columns
+from ._trust import genes_of_source, new_trust
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -69,6 +70,12 @@ def place(
     support, so that
     `branchwise.pl` draws the new cells on its graph.
 
+    If the reference was learned by `trajectory`, and no branch was removed since, also how much to
+    trust the places: ``obs["{key}_p"]``, the part of cells like the reference's that lie as far
+    from the tree (look at cells of 0.05 or less before you use their places), ``…_misfit``,
+    ``…_out_of_range``, ``…_drivers``, ``…_branch_probability`` and ``…_likeliest_branch``
+    (`branchwise.pipeline.Pipeline.place`).
+
     Examples
     --------
     >>> import anndata
@@ -91,6 +98,8 @@ def place(
     model = model_of(reference, key)
     embedding, projection = coordinates_of(model, X)
     trajectory = trajectory_from(entry, projection, adata.obs_names)
+    genes = genes_of_source(reference, X, entry[UNS.use_rep])
+    trust = new_trust(entry, model, trajectory, X, genes, key)
     columns = order_columns(
         trajectory,
         key,
@@ -102,11 +111,11 @@ def place(
     tables = {UNS.milestones: trajectory.milestones_, UNS.branches: trajectory.branch_table_}
     colors = {keys.branch_colors: category_colors(len(trajectory.branch_table_), BRANCH_COLORS)}
     results = Results(
-        obs=columns,
+        obs=columns | trust,
         obsm={keys.embedding: embedding, keys.projection: projection},
         # Nothing is shared with the reference, which may change.
         uns={key: deepcopy(without(entry, *OF_CELLS)) | tables, **colors},
-        stale_obs=keys.order + keys.support,
+        stale_obs=keys.order + keys.support + keys.trust + keys.likely,
         stale_var=keys.tests,
     )
     return write(adata, results, copy)

@@ -17,6 +17,7 @@ from .._uns import Step, follow, storable
 from ._bootstrap import support_results
 from ._fit import as_seed, cells_of, check_free, entry_of_model, source_of
 from ._order import check_label, evidence_entry, order_results, root_arguments
+from ._trust import genes_of_source, own_trust, reference_entry
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -92,7 +93,12 @@ def trajectory(
 
     - ``uns[key]["evidence"]``: a table of how well the tree explains cells that it was not fitted
       to, beside a curve, a plane and a cloud;
-    - ``uns[key]["description"]``: what was found, and how sure it is, in sentences.
+    - ``uns[key]["description"]``: what was found, and how sure it is, in sentences;
+    - ``obs["{key}_p"]``: of cells like these, the part that lies as far from the tree, by trees
+      that were learned without the cell; ``…_misfit``, ``…_out_of_range``, ``…_drivers``,
+      ``…_branch_probability``, ``…_likeliest_branch``: see `branchwise.pipeline.Pipeline.place`.
+      Not of a Dask array;
+    - ``uns[key]["reference"]``: what `place` needs to say the same of new cells.
 
     The other tools and `branchwise.pl` go on from there. To have support for a new root, give it
     here, or call `bootstrap` after `pseudotime`.
@@ -137,7 +143,8 @@ def trajectory(
     n_resamples = 0 if is_dask(X) else support
     path = resampled(path, X, n_resamples, random_state=seed, n_jobs=n_jobs, show=verbose > 0)
     params = options | {"support": support, "random_state": seed}
-    results = all_results(path, X, key_added, steps)
+    genes = genes_of_source(adata, X, source)
+    results = all_results(path, X, genes, key_added, steps)
     results.uns[key_added] |= {
         UNS.method: "trajectory",
         UNS.params: storable(params),
@@ -146,15 +153,18 @@ def trajectory(
     return write(adata, results, copy)
 
 
-def all_results(path: Trajectory, X: Any, key: str, steps: list[Step]) -> Results:
-    """Model, order, branches, evidence and support of a trajectory."""
+def all_results(path: Trajectory, X: Any, genes: list[str], key: str, steps: list[Step]) -> Results:
+    """Model, order, branches, evidence, support and trust of a trajectory."""
     keys, results = keys_of(key), order_results(path, key, steps)
+    results.obs |= own_trust(path, X, genes, key)
     results.uns[key] |= entry_of_model(path.estimator_) | evidence_entry(path)
+    results.uns[key] |= reference_entry(path)
     if path.support_ is not None:
         found = support_results(path.support_, key, INTERVAL)
         results.obs |= found.obs
         results.uns[key] |= found.uns[key]
     embedding, projection = cells_of(path.estimator_, X)
     results.obsm = {keys.embedding: embedding, keys.projection: projection}
-    results.stale_obs, results.stale_var = keys.order + keys.support, keys.tests
+    results.stale_obs = keys.order + keys.support + keys.trust + keys.likely
+    results.stale_var = keys.tests
     return results
