@@ -9,7 +9,7 @@
 two of 3, never makes the known values less likely (the axes': with their prior). A round as a whole
 may: its tree is learned from filled rows, by other means.
 
-Values far from all others of their column, such as those in a wrong unit, stay in the table, but
+Outlying values of a column, such as those in a wrong unit, stay in the table, but
 are unknown to the model: one in a hundred would bend what is put in the gaps of all rows.
 
 Nothing is drawn by chance, and the order of the rows leaves no trace.
@@ -35,10 +35,10 @@ from .places import places_of
 
 # The model is learned from so many rows at most.
 MAX_ROWS = 2000
-# A value is far from the others of its column if it is so many times as far beyond the middle nine
+# A value of a column is outlying if it is so many times as far beyond the middle nine
 # tenths of them as these are wide. One, two, three and five were tried, and distances from the
 # median of 5, 10 and 20 times the usual one (benchmarks/imputation.md).
-TAIL, FAR = 0.05, 3.0
+TAIL, OUTLYING = 0.05, 3.0
 # Rounds, and how far filled values may move in the last one: the root mean square, in standard
 # deviations of their columns.
 MAX_ROUNDS, SETTLED = 3, 0.05
@@ -80,12 +80,12 @@ def learn_filling(rows: Floats) -> Filling:
     with threadpool_limits(limits=1):
         some = some_rows(rows)
         low, high = usual_range(some)
-        is_far = (some < low) | (some > high)
-        return Filling(filled_in_rounds(np.where(is_far, np.nan, some)), low, high)
+        is_outlying = (some < low) | (some > high)
+        return Filling(filled_in_rounds(np.where(is_outlying, np.nan, some)), low, high)
 
 
 def usual_range(rows: Floats) -> tuple[Floats, Floats]:
-    """The values of each column that are not far from the others; any if most are equal.
+    """The values of each column that are not outlying; any if most are equal.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def usual_range(rows: Floats) -> tuple[Floats, Floats]:
     (array([-16.1,  -inf]), array([41.2,  inf]))
     """
     lower, upper = np.nanquantile(rows, [TAIL, 1 - TAIL], axis=0)
-    room = np.where(upper > lower, FAR * (upper - lower), np.inf)
+    room = np.where(upper > lower, OUTLYING * (upper - lower), np.inf)
     return lower - room, upper + room
 
 
