@@ -259,6 +259,15 @@ def test_values_in_a_wrong_unit_among_the_features():
     assert advise_on_table(X[:17], names) == []
 
 
+@pytest.mark.parametrize("value", [999, 9999, 99.9, 998.5, 2147483647])
+def test_one_value_that_may_be_a_code_or_a_slip_is_told(value):
+    """A code above all others is one only if it repeats."""
+    X = np.random.default_rng(0).uniform(10, 17, size=(40, 1)).round(1)
+    X[17] = value
+    (said,) = advise_on_table(X, ["hb"])
+    assert said.startswith(f"'hb' ({value:.4g} in ")
+
+
 def test_far_more_features_than_samples():
     assert advise_on_size(100, 1000) == []
     (said,) = advise_on_size(100, 1001)

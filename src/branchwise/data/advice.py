@@ -325,11 +325,11 @@ def advise_on_far_values(X: Matrix, names: Sequence[str], moments: Moments) -> l
     """Values that are by far beyond all others of their column, as in a wrong unit."""
     told = []
     maybe = may_have_far(moments.low, moments.high, moments.mean)
-    maybe &= ~may_have_sentinels(moments.low, moments.high)
     for j in np.flatnonzero(maybe).tolist():
         values = column_of(X, j)
         rows = find_far(values)
-        if len(rows):
+        # Codes for missing values are told as such.
+        if len(rows) and not find_sentinels(values):
             rest = np.delete(values, rows)
             told.append(
                 f"{str(names[j])!r} ({values[rows[0]]:.4g} in data row {rows[0] + 1:,}, elsewhere "
