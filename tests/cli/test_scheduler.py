@@ -292,6 +292,14 @@ def test_place_of_a_checkpoint_is_checked_before_a_cluster_is_started(
     assert not (tmp_path / "out").exists()
 
 
+def test_the_root_may_be_a_sample_by_the_name_of_the_id_column(files, tmp_path, branchwise):
+    given = ["--id", "patient", "--scheduler", "threads", "--root", "patient=P003", *PARAMETERS]
+    code, _, err = branchwise(
+        "fit", files / "patients.parquet", "-o", tmp_path / "out", *given, "--exclude", "age"
+    )
+    assert code == 0, err
+
+
 def test_too_many_features_are_told_before_any_pass(files, tmp_path, branchwise, monkeypatch):
     monkeypatch.setattr("branchwise.cli.fit.MAX_FEATURES", 5)
     given = ["fit", files / "data.zarr", "--scheduler", "threads", *PARAMETERS]
