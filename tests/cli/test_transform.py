@@ -1,6 +1,7 @@
 import io
 import json
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -408,3 +409,17 @@ def test_a_lone_row_has_the_decimal_sign_of_the_fit(tmp_path, branchwise):
     said = [branchwise("transform", out, tmp_path / name)[1] for name in names]
     rows = [text.splitlines()[1] for text in said]
     assert rows[0] == rows[1] == rows[2]
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+def test_a_folder_of_cells_is_read_as_in_the_fit_whatever_its_name(simulated, tmp_path, branchwise):
+    labs = simulated[[f"lab{k}" for k in range(6)]].to_numpy()
+    cells = anndata.AnnData(np.ones((len(labs), 1)), obsm={"X_pca": labs})
+    for name in ("cells", "cells2"):
+        cells.write_zarr(tmp_path / name)
+    quick = ["--use-rep", "X_pca", "--no-support", "--no-report", "--figure", "none"]
+    out = tmp_path / "out"
+    assert branchwise("fit", tmp_path / "cells", "-o", out, *quick)[0] == 0
+    code, text, err = branchwise("transform", out, tmp_path / "cells2")
+    assert code == 0, err
+    assert len(text.splitlines()) == 151
