@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from branchwise.data.categories import SPREADSHEET_ERRORS
 from branchwise.io import InputError, file_hash, read_table
 
 
@@ -67,9 +68,10 @@ def test_dialects_of_one_table(table_of, name, content):
     assert table.annotations["t"].tolist() == ["u", "v"]
 
 
-@pytest.mark.parametrize(
-    "cell", ["", "NA", "n/a", "NaN", "null", ".", "-", "?", " na ", "None", "#VALUE!", "missing"]
-)
+MISSING = ["", "NA", "n/a", "NaN", "null", ".", "-", "?", " na ", "None", "missing"]
+
+
+@pytest.mark.parametrize("cell", [*MISSING, *sorted(SPREADSHEET_ERRORS)])
 def test_usual_spellings_of_missing_values(table_of, cell):
     table = table_of(f"a,b\n1,2\n3,{cell}\n5,6\n")
     np.testing.assert_array_equal(table.X, [[1, 2], [3, np.nan], [5, 6]])

@@ -134,7 +134,20 @@ test("numbers are read as Python's float reads them", () => {
 });
 
 test("words for missing values are missing values", () => {
-  for (const text of ["", " ", "NA", "N/A", "nan", "-", "unknown", "None", "#DIV/0!", ".", "?"]) {
+  for (const text of [
+    "",
+    " ",
+    "NA",
+    "N/A",
+    "nan",
+    "-",
+    "unknown",
+    "None",
+    "#DIV/0!",
+    "#NAME?",
+    ".",
+    "?",
+  ]) {
     assert.ok(Number.isNaN(parseNumber(text)), text);
   }
 });
