@@ -386,6 +386,15 @@ def test_a_row_does_not_depend_on_the_others(options):
     np.testing.assert_array_equal(model.transform(shuffled), X[[9, 5, 2]])
 
 
+def test_bad_dates_of_polars_are_told():
+    for cells, said in (
+        (["2020-01-31", None, "soon"], "column 'seen' .* 'soon' in data row 3"),
+        (["1/31/2020", None, "31/1/2020"], r"day first \('31/1/2020' in data row 3\), others only"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Preparation(dates=["seen"]).fit(pl.DataFrame({"hb": [1.0, 2, 3], "seen": cells}))
+
+
 def test_pandas_and_polars_agree():
     frame = clinic()
     model = Preparation(**ALL, standardize=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import assigned, import_pandas
-from .categories import is_no_number
+from .categories import column_values, is_no_number
 from .errors import InputError
 
 ORDERS = ("dmy", "mdy")
@@ -135,7 +135,7 @@ def mixed_orders(column: Any) -> str:
     >>> mixed_orders(pd.Series(["1/2/2020", "31/1/2020"]))
     ''
     """
-    codes, cells = import_pandas().factorize(column.to_numpy(object))
+    codes, cells = import_pandas().factorize(column_values(column).astype(object))
     only: dict[str, int] = {}
     for k, cell in enumerate(cells):
         ways = orders_of(cell)
