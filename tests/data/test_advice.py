@@ -14,6 +14,7 @@ from branchwise.data.advice import (
     find_copies,
     moments_of,
 )
+from branchwise.data.profile import profile_matrix
 
 
 def named(X):
@@ -208,6 +209,17 @@ def test_outcomes_among_the_features():
     assert "leave them out (exclude)" in said
     # A score below zero is neither.
     assert advise_on_table(normal(40, 2), ["death", "events"]) == []
+
+
+def test_a_time_with_codes_for_missing_values_is_an_outcome():
+    """As in the profile of the same column."""
+    X = normal(40, 2)
+    X[:, 1] = np.abs(X[:, 1]) * 12
+    X[:3, 1] = -99
+    said = advise_on_table(X, ["hb", "os_months"])
+    assert [each.split(" (")[0].split(" look")[0] for each in said] == ["'os_months'"] * 2
+    (hb, months) = profile_matrix(X, ["hb", "os_months"])
+    assert (hb.is_outcome_like, months.is_outcome_like) == (False, True)
 
 
 def test_numbers_of_samples_among_the_features():
