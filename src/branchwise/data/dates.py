@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import assigned, import_pandas
+from .._messages import setting
 from .categories import column_values, is_no_number
 from .errors import InputError
 
@@ -290,8 +291,8 @@ def check_order(order: DateOrder) -> None:
     told = order.values() if isinstance(order, Mapping) else [order]
     if not all(each in (None, *ORDERS) for each in told):
         raise InputError(
-            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of all "
-            "columns or in a dict by column; leave it out to let the values decide."
+            f"{setting('date_order', order)} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of "
+            "all columns or in a dict by column; leave it out to let the values decide."
         )
 
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from .._messages import parameter, setting
 from ..data.categories import INEXACT, MISSING
 from ..data.cells import CODE
 from ..data.composed import composed
@@ -368,8 +369,8 @@ def check_encoding(text: Text) -> None:
         return
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(
-            f"{path} is UTF-16 text; read it with --encoding utf-16 (in Python encoding='utf-16'), "
-            "or save it as UTF-8."
+            f"{path} is UTF-16 text; read it with {setting('encoding', 'utf-16')}, or save it as "
+            "UTF-8."
         )
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1
@@ -385,12 +386,12 @@ def undecodable(text: Text) -> InputError:
     if text.encoding == UTF_8:
         return InputError(
             f"line {line} of {text.path} is not UTF-8 text (perhaps Latin-1 or Windows-1252); read "
-            "it with --encoding latin-1 or --encoding cp1252 (in Python encoding='latin-1'), or "
-            "save the file as UTF-8."
+            f"it with {setting('encoding', 'latin-1')} or {setting('encoding', 'cp1252')}, or save "
+            "the file as UTF-8."
         )
     return InputError(
         f"line {line} of {text.path} is not text in the encoding {text.encoding}; name another "
-        "one by --encoding (in Python encoding=…), or leave it out for UTF-8."
+        f"one by {parameter('encoding')}, or leave it out for UTF-8."
     )
 
 
