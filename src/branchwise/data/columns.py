@@ -118,7 +118,7 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
     ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has 'high' in data row
     1; write numbers, or leave such cells empty.
     """
-    told = []
+    told = list[str]()
     for name in names:
         known = np.flatnonzero(~is_blank(table.annotations[name]))
         if len(known):
