@@ -311,7 +311,7 @@ def test_a_root_that_is_a_sample_or_a_column_is_told(path, tmp_path, branchwise)
     for root, hint in (("P003", "sample: --root sample=P003."), ("sex", "--root sex=LABEL.")):
         code, _, err = branchwise(*given, "--root", root)
         assert code == 1
-        assert f"node='{root}' is no node of the graph;" in err
+        assert f"node='{root}' is not a node of the graph;" in err
         assert hint in err
 
 

@@ -379,7 +379,7 @@ def test_a_table_of_names_alone_lacks_every_feature(simulated, tmp_path, branchw
 def test_what_is_no_model_says_what_to_pass(fitted, table, branchwise):
     code, _, err = branchwise("transform", fitted / "samples.csv", table)
     assert code == 1
-    assert "is no model file; pass OUT, the folder of a fit, or OUT/model.branchwise." in err
+    assert "is not a model file; pass OUT, the folder of a fit, or OUT/model.branchwise." in err
 
 
 def test_one_row_that_lies_far_is_one(simulated, fitted, tmp_path, branchwise):

@@ -161,7 +161,7 @@ def test_files_keep_it(made, table, tmp_path):
         ),
         ({"low": np.full(8, 1e6)}, "has ranges in reference that end before they begin"),
         ({"rows": np.arange(200)[::-1].copy()}, "has rows in reference that are not rows, in or"),
-        ({"rows": np.arange(200.0)}, "has rows in reference that are no array of integers"),
+        ({"rows": np.arange(200.0)}, "has rows in reference that are not an array of integers"),
         ({"rows": np.arange(3)}, "has 200 n_known in reference for others that were held out"),
         ({"n_known": np.zeros(200, int)}, "has numbers of known columns in reference that are not"),
         ({"varies": np.ones(8)}, "has varies in reference other than 8 truth values"),

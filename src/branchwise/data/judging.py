@@ -272,7 +272,7 @@ def default_id(frame: Any) -> str | None:
 def has_names_first(frame: Any) -> bool:
     """Whether the first column is called like "patient" and holds words or whole numbers.
 
-    Measurements with a fraction are no names, whatever the column is called.
+    Measurements with a fraction are not names, whatever the column is called.
     """
     if frame.shape[1] == 0 or not ID_NAME.fullmatch(frame.columns[0].lower()):
         return False

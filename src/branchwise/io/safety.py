@@ -343,7 +343,7 @@ def check_zarr(path: Path) -> None:
             if entry.is_symlink():
                 refuse(path, entry, "is a symbolic link")
             if not (entry.is_dir() or entry.is_file()):
-                refuse(path, entry, "is no ordinary file")
+                refuse(path, entry, "is not an ordinary file")
             if name in METADATA and name in files:
                 check_codecs(read_json(entry, path), entry, path)
 
@@ -354,7 +354,7 @@ def read_json(entry: Path, path: Path) -> Any:
         return json.loads(entry.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{entry.relative_to(path)} in {path} is no valid JSON; the folder is damaged."
+            f"{entry.relative_to(path)} in {path} is not valid JSON; the folder is damaged."
         ) from error
 
 

@@ -99,7 +99,8 @@ def read_frame(text: "Text", selection: Selection, usual: str = ".") -> Framed:
         raise undecodable(text) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
+            f"{path} cannot be unpacked ({error}); it is cut short or not a gzip file: copy it "
+            "again."
         ) from error
     except pandas.errors.ParserError as error:
         check_rows(text, names, head.separator)
@@ -361,7 +362,8 @@ def check_encoding(text: Text) -> None:
         start = text.from_start().read(4096)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
+            f"{path} cannot be unpacked ({error}); it is cut short or not a gzip file: copy it "
+            "again."
         ) from error
     if not start.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path} is empty; a table has a header and at least one row.")
@@ -471,7 +473,7 @@ def choose_separator(text: Text) -> str:
 
 
 def choose_decimal(rows: Sequence[Sequence[str]], separator: str, usual: str = ".") -> str:
-    """A comma, if it is no separator and numbers are written with it and never with a point.
+    """A comma, if it is not a separator and numbers are written with it and never with a point.
 
     Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
     Where nothing decides it is the usual sign.

@@ -263,7 +263,7 @@ function cellsOf({ cells, line }, width, isHeader) {
 }
 
 /**
- * Whether a cell is empty, or says so in a word that is no word.
+ * Whether a cell is empty, or says so in a word that is not a word.
  *
  * @param {string} text
  */
@@ -306,7 +306,7 @@ export function parseNumber(text, decimal = ".", grouping = "") {
   if (NOT_A_NUMBER.test(word)) {
     return NaN;
   }
-  throw new Error(`'${word}' is no number.`);
+  throw new Error(`'${word}' is not a number.`);
 }
 
 /**
