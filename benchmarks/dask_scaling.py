@@ -313,7 +313,7 @@ def render(results: dict[str, Any]) -> str:
             f"**Traffic.** All that client, scheduler and two workers write to one another in an "
             f"iteration of {found['n_rows']:,} samples, tasks and heartbeats included. The "
             "scheduler remembers how the points came about, to have those of a lost worker made "
-            f"anew: with {most['chunks']:,} chunks its process grew by "
+            f"again: with {most['chunks']:,} chunks its process grew by "
             f"{most['remembered'] / most['chunks'] / 1e3:.0f} kB per chunk and iteration.\n\n"
             + "\n".join(lines)
         )

@@ -282,7 +282,7 @@ def test_wrong_roots(root, says, frame):
 
 def test_errors_in_roots_are_told_before_the_fit(frame):
     told = []
-    with pytest.raises(ValueError, match="sample='Q' is no sample; the names are s0"):
+    with pytest.raises(ValueError, match="sample='Q' is not a sample; the names are s0"):
         fit_pipeline(frame, DDRTree(2), PREPARED, root={"sample": "Q"}, on_stage=told.append)
     assert told == ["prepare"]
 
@@ -442,7 +442,7 @@ def test_a_root_that_is_a_sample_or_a_column_is_told(frame):
         ("b", r"It is a column: name a label in it, root={'column': 'b', 'value': …}\."),
         ("T99", r"milestones T1, [^.]*\.$"),
     ):
-        with pytest.raises(ValueError, match=f"node='{node}' is no node of the graph.*{hint}"):
+        with pytest.raises(ValueError, match=f"node='{node}' is not a node of the graph.*{hint}"):
             fit_pipeline(table, DDRTree(2, random_state=0), PREPARED, root={"node": node})
 
 

@@ -397,7 +397,7 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
     """A root as arguments of `Trajectory.rooted`."""
     if "sample" in root and root["sample"] not in table.samples:
         raise ValueError(
-            f"sample={root['sample']!r} is no sample; the names are {listed(table.samples)}."
+            f"sample={root['sample']!r} is not a sample; the names are {listed(table.samples)}."
         )
     if "column" not in root:
         return root
@@ -427,7 +427,7 @@ def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def hint_at_root(root: dict[str, Any], table: Table) -> Iterator[None]:
-    """Say what a root is that is no node of the graph: a sample or a column of the table.
+    """Say what a root is that is not a node of the graph: a sample or a column of the table.
 
     Examples
     --------
@@ -436,10 +436,10 @@ def hint_at_root(root: dict[str, Any], table: Table) -> Iterator[None]:
     >>> from branchwise.pipeline import hint_at_root
     >>> table = as_table(pd.DataFrame({"hb": [12.5]}, index=["P003"]))
     >>> with hint_at_root({"node": "P003"}, table):
-    ...     raise ValueError("node='P003' is no node of the graph.")
+    ...     raise ValueError("node='P003' is not a node of the graph.")
     Traceback (most recent call last):
     ...
-    ValueError: node='P003' is no node of the graph. It is a sample: root={'sample': 'P003'}.
+    ValueError: node='P003' is not a node of the graph. It is a sample: root={'sample': 'P003'}.
     """
     try:
         yield

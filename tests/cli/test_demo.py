@@ -82,7 +82,7 @@ def test_demo_prints_a_summary_and_may_be_run_again(tmp_path, capsys):
 def test_demo_leaves_other_folders_alone(tmp_path, capsys):
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["demo", "-o", str(tmp_path)]) == 1
-    assert "is no result of branchwise fit; choose another -o." in capsys.readouterr().err
+    assert "is not a result of branchwise fit; choose another -o." in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
 
 

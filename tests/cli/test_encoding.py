@@ -150,8 +150,12 @@ def test_wrong_options_are_wrong_usage(given, says, path, tmp_path, branchwise):
             "rows have levels that --ordinal does not name: 'grade' has",
         ),
         (["--date", "grade"], "which is not a date"),
+        (
+            ["--age", "y=born:*n"],
+            "--age has the pattern '*n', which fits 2 columns ('seen', 'born')",
+        ),
     ],
-    ids=range(4),
+    ids=range(5),
 )
 def test_what_does_not_fit_the_table_is_one_line(given, says, path, tmp_path, branchwise):
     options = ["--id", "patient", "--impute", "median", *given]
@@ -307,7 +311,7 @@ def test_a_root_that_is_a_sample_or_a_column_is_told(path, tmp_path, branchwise)
     for root, hint in (("P003", "sample: --root sample=P003."), ("sex", "--root sex=LABEL.")):
         code, _, err = branchwise(*given, "--root", root)
         assert code == 1
-        assert f"node='{root}' is no node of the graph;" in err
+        assert f"node='{root}' is not a node of the graph;" in err
         assert hint in err
 
 

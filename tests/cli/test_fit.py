@@ -292,7 +292,7 @@ def test_a_folder_that_is_no_result_is_never_replaced(table, tmp_path, branchwis
     (tmp_path / "thesis" / "chapter.txt").write_text("mine")
     code, _, err = branchwise("fit", table, "-o", tmp_path / "thesis", "--force")
     assert code == 1
-    assert "is no result of branchwise fit" in err
+    assert "is not a result of branchwise fit" in err
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "mine"
 
 
@@ -376,8 +376,8 @@ def test_wrong_values_are_wrong_usage(given, says, table, tmp_path, branchwise):
     [
         (["--root", "stage=never"], "'never' is none of the labels in column 'stage'; they are"),
         (["--root", "grade=3"], "--root: "),
-        (["--root", "T99"], "is no node of the graph; valid are"),
-        (["--root", "sample=Q1"], "is no sample; the names are"),
+        (["--root", "T99"], "is not a node of the graph; valid are"),
+        (["--root", "sample=Q1"], "is not a sample; the names are"),
         (["--root", "age=old"], "must be a number"),
         (["--color", "colour"], "has no column 'colour'; "),
         (["--exclude", "lab77"], "has no column 'lab77'; did you mean 'lab"),

@@ -34,7 +34,7 @@ def test_the_folder_that_one_is_in_is_not_replaced(table, tmp_path, branchwise, 
     monkeypatch.chdir(tmp_path)
     code, _, err = branchwise("fit", table, "-o", ".")
     assert code == 1
-    assert ". is where you are, and is to be made anew; choose another -o." in err
+    assert ". is where you are, and is to be made again; choose another -o." in err
     assert not list(tmp_path.iterdir())
 
 

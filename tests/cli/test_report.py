@@ -279,10 +279,10 @@ def test_the_demo_has_its_features_without_a_file(tmp_path, branchwise):
             ["--color", "staeg"],
             "has no column 'staeg'; did you mean 'stage'",
         ),
-        (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
-        (["--root", "T77"], "is no node of the graph"),
+        (["--root", "sample=Q"], "--root sample=Q is not a sample; they are P000"),
+        (["--root", "T77"], "is not a node of the graph"),
         (["--feature", "lab9"], "--feature: "),
-        (["--feature", "stage"], "--feature 'stage' is no column of numbers; name another one."),
+        (["--feature", "stage"], "--feature 'stage' is not a column of numbers; name another one."),
     ],
     ids=["color", "sample", "root", "feature", "words"],
 )
@@ -307,8 +307,8 @@ def test_what_is_computed_can_be_coloured_by(name, fitted, tmp_path, branchwise)
             lambda run: run["input"].pop("dropped"),
             "is damaged ('dropped'); run branchwise fit again.",
         ),
-        (lambda run: run.update(warnings=[1]), "is damaged (its warnings are no list of text);"),
-        (lambda run: run.update(warnings="x"), "is damaged (its warnings are no list of text);"),
+        (lambda run: run.update(warnings=[1]), "is damaged (its warnings are not a list of text);"),
+        (lambda run: run.update(warnings="x"), "is damaged (its warnings are not a list of text);"),
         (lambda run: run.update(input=None), "is damaged ("),
     ],
     ids=["dropped", "number", "text", "input"],
@@ -330,7 +330,7 @@ def test_wrong_usage(fitted, tmp_path, branchwise):
     assert "page.pdf must end in .html." in err
     code, _, err = branchwise("report", tmp_path)
     assert code == 1
-    assert "is no result of branchwise fit: it has no run.json; run branchwise fit first." in err
+    assert "is not a result of branchwise fit: it has no run.json; run branchwise fit first." in err
 
 
 def test_completion_knows_the_command(capsys):

@@ -163,10 +163,10 @@ def test_features_need_the_input_as_it_was(simulated, tmp_path, branchwise):
     ("given", "says"),
     [
         (["--color", "staeg"], "samples.csv has no column 'staeg'; did you mean 'stage'"),
-        (["--root", "sample=Q"], "--root sample=Q is no sample; they are P000"),
-        (["--root", "T77"], "is no node of the graph"),
+        (["--root", "sample=Q"], "--root sample=Q is not a sample; they are P000"),
+        (["--root", "T77"], "is not a node of the graph"),
         (["--kind", "trends", "--feature", "lab9"], "--feature: "),
-        (["--kind", "trends", "--feature", "stage"], "'stage' is no column of numbers"),
+        (["--kind", "trends", "--feature", "stage"], "'stage' is not a column of numbers"),
         (["--kind", "uncertainty"], "posterior"),
     ],
     ids=["color", "sample", "root", "feature", "words", "no posterior"],
@@ -227,7 +227,7 @@ def test_a_folder_without_a_result_is_said_to_be_none(tmp_path, branchwise):
     for command in (["score", tmp_path, "--labels", "a"], ["plot", tmp_path]):
         code, _, err = branchwise(*command)
         assert code == 1
-        assert "is no result of branchwise fit: it has no run.json" in err
+        assert "is not a result of branchwise fit: it has no run.json" in err
 
 
 def test_a_damaged_result_is_said_to_be_damaged(tmp_path, branchwise):

@@ -143,7 +143,7 @@ def test_new_rows_are_written_chunk_by_chunk(fitted, files, tmp_path, branchwise
         separator = "\t" if ending == "tsv" else ","
         frames = [pd.read_csv(path, index_col=0, sep=separator) for path in paths]
     assert len(frames[0]) == N
-    # Numbers that are no features stay in the file.
+    # Numbers that are not features stay in the file.
     assert set(frames[1]) <= set(frames[0])
     pd.testing.assert_frame_equal(frames[0][frames[1].columns], frames[1], rtol=1e-9)
 
@@ -232,7 +232,7 @@ def test_fit_goes_on_from_a_checkpoint(files, tmp_path, branchwise):
     assert code == 0, err
     assert_same_tables(tmp_path / "second", tmp_path / "whole")
     assert read_run(tmp_path / "second")["parameters"]["checkpoint"] == str(checkpoint)
-    assert branchwise("fit", *given, "-o", tmp_path / "anew", "--force", "--max_iter", 1)[0] == 0
+    assert branchwise("fit", *given, "-o", tmp_path / "again", "--force", "--max_iter", 1)[0] == 0
     assert checkpoint.read_bytes() != before
     code, _, err = branchwise("fit", *given[:-2], "-o", tmp_path / "third", "--resume")
     assert code == 2
@@ -290,6 +290,14 @@ def test_place_of_a_checkpoint_is_checked_before_a_cluster_is_started(
     assert "branchwise fit: --checkpoint='" in err
     assert "fit.checkpoint' is in a folder that does not exist, but must be" in err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_root_may_be_a_sample_by_the_name_of_the_id_column(files, tmp_path, branchwise):
+    given = ["--id", "patient", "--scheduler", "threads", "--root", "patient=P003", *PARAMETERS]
+    code, _, err = branchwise(
+        "fit", files / "patients.parquet", "-o", tmp_path / "out", *given, "--exclude", "age"
+    )
+    assert code == 0, err
 
 
 def test_too_many_features_are_told_before_any_pass(files, tmp_path, branchwise, monkeypatch):

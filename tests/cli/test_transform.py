@@ -1,6 +1,7 @@
 import io
 import json
 
+import anndata
 import numpy as np
 import pandas as pd
 import pytest
@@ -378,7 +379,7 @@ def test_a_table_of_names_alone_lacks_every_feature(simulated, tmp_path, branchw
 def test_what_is_no_model_says_what_to_pass(fitted, table, branchwise):
     code, _, err = branchwise("transform", fitted / "samples.csv", table)
     assert code == 1
-    assert "is no model file; pass OUT, the folder of a fit, or OUT/model.branchwise." in err
+    assert "is not a model file; pass OUT, the folder of a fit, or OUT/model.branchwise." in err
 
 
 def test_one_row_that_lies_far_is_one(simulated, fitted, tmp_path, branchwise):
@@ -408,3 +409,17 @@ def test_a_lone_row_has_the_decimal_sign_of_the_fit(tmp_path, branchwise):
     said = [branchwise("transform", out, tmp_path / name)[1] for name in names]
     rows = [text.splitlines()[1] for text in said]
     assert rows[0] == rows[1] == rows[2]
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+def test_a_folder_of_cells_is_read_as_in_the_fit_whatever_its_name(simulated, tmp_path, branchwise):
+    labs = simulated[[f"lab{k}" for k in range(6)]].to_numpy()
+    cells = anndata.AnnData(np.ones((len(labs), 1)), obsm={"X_pca": labs})
+    for name in ("cells", "cells2"):
+        cells.write_zarr(tmp_path / name)
+    quick = ["--use-rep", "X_pca", "--no-support", "--no-report", "--figure", "none"]
+    out = tmp_path / "out"
+    assert branchwise("fit", tmp_path / "cells", "-o", out, *quick)[0] == 0
+    code, text, err = branchwise("transform", out, tmp_path / "cells2")
+    assert code == 0, err
+    assert len(text.splitlines()) == 151

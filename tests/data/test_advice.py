@@ -14,6 +14,7 @@ from branchwise.data.advice import (
     find_copies,
     moments_of,
 )
+from branchwise.data.profile import profile_matrix
 
 
 def named(X):
@@ -210,6 +211,17 @@ def test_outcomes_among_the_features():
     assert advise_on_table(normal(40, 2), ["death", "events"]) == []
 
 
+def test_a_time_with_codes_for_missing_values_is_an_outcome():
+    """As in the profile of the same column."""
+    X = normal(40, 2)
+    X[:, 1] = np.abs(X[:, 1]) * 12
+    X[:3, 1] = -99
+    said = advise_on_table(X, ["hb", "os_months"])
+    assert [each.split(" (")[0].split(" look")[0] for each in said] == ["'os_months'"] * 2
+    (hb, months) = profile_matrix(X, ["hb", "os_months"])
+    assert (hb.is_outcome_like, months.is_outcome_like) == (False, True)
+
+
 def test_numbers_of_samples_among_the_features():
     rng = np.random.default_rng(0)
     X = np.c_[rng.permutation(40) + 1000, np.arange(40), rng.permutation(40), normal(40)]
@@ -257,6 +269,15 @@ def test_values_in_a_wrong_unit_among_the_features():
     )
     assert advise_on_table(sparse.csr_array(X[:, :2]), names[:2])[0].startswith("'hb' (135 in data")
     assert advise_on_table(X[:17], names) == []
+
+
+@pytest.mark.parametrize("value", [999, 9999, 99.9, 998.5, 2147483647])
+def test_one_value_that_may_be_a_code_or_a_slip_is_told(value):
+    """A code above all others is one only if it repeats."""
+    X = np.random.default_rng(0).uniform(10, 17, size=(40, 1)).round(1)
+    X[17] = value
+    (said,) = advise_on_table(X, ["hb"])
+    assert said.startswith(f"'hb' ({value:.4g} in ")
 
 
 def test_far_more_features_than_samples():

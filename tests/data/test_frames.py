@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from branchwise import Preparation
+from branchwise.data.columns import check_numbers_there
 from branchwise.data.errors import UnreadableColumns
 from branchwise.data.selection import Selection
 from branchwise.data.table import as_table
@@ -93,6 +94,16 @@ def test_a_model_reads_numbers_that_are_text():
     pd.testing.assert_frame_equal(model.place(as_category), known)
     with pytest.raises(UnreadableColumns, match="'<5' in data row 1; mend the cells"):
         model.place(numbers[:3].astype(object).assign(hb=["<5", 6, 7]))
+
+
+def test_braces_in_names_and_cells_are_told_as_they_are():
+    table = as_table(pd.DataFrame({"hb{x}": ["{high}", "low"], "crp": ["{}", None]}))
+    said = (
+        r"^'hb\{x\}' of .* must hold numbers, as in the fit, but has '\{high\}' in data row 1, "
+        r"'crp' of .* has '\{\}' in data row 1; write numbers"
+    )
+    with pytest.raises(ValueError, match=said):
+        check_numbers_there(table, ["hb{x}", "crp"])
 
 
 def test_categories_of_numbers_are_told():

@@ -416,7 +416,7 @@ def test_a_checkpoint_that_was_cut_short_is_refused(begun):
 
 def test_a_file_that_is_no_checkpoint_is_refused(begun):
     DDRTree(2, n_centers=5, max_iter=1, tol=0).fit(SIMULATED).save(begun)
-    with pytest.raises(ModelFileError, match="it cannot be resumed from: delete it and fit anew"):
+    with pytest.raises(ModelFileError, match="it cannot be resumed from: delete it and fit again"):
         fitted(checkpoint=begun, resume=True)
 
 

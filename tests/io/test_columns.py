@@ -320,9 +320,13 @@ def test_each_column_has_its_own_order(table_of):
 
 
 def test_an_order_that_was_asked_for_binds_columns_to_be_encoded(table_of):
-    message = r"'seen' of .* '31/01/2020' in data row 1, which is not .* month first, as date_order"
-    with pytest.raises(InputError, match=message):
-        table_of("a,seen\n1,31/01/2020\n2,\n", annotate=["seen"], date_order="mdy")
+    message = r"'seen' of .* '31/01/2020' in data row 1, which is not .* month first, as {0} says; "
+    message += "write such dates as 2020-01-31, or leave {0} out to let"
+    given = {"annotate": ["seen"], "date_order": "mdy"}
+    with pytest.raises(InputError, match=message.format("date_order")):
+        table_of("a,seen\n1,31/01/2020\n2,\n", **given)
+    with pytest.raises(InputError, match=message.format("--date-order")), for_command_line():
+        table_of("a,seen\n1,31/01/2020\n2,\n", **given)
 
 
 def test_dates_in_both_orders_stay_text_and_are_told(table_of):

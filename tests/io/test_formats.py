@@ -140,14 +140,36 @@ def test_a_workbook_that_would_fill_the_memory_is_refused(workbook, tmp_path):
         read_table(tmp_path / "far.xlsx")
 
 
-def test_entities_are_refused(tmp_path):
+ENTITY = '<!DOCTYPE a [<!ENTITY b "c">]><a/>'
+
+
+@pytest.mark.parametrize("name", ["xl/workbook.xml", "xl/workbook"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'<?xml version="1.0"?>{ENTITY}',
+        f"<!--{'x' * 100_000}-->{ENTITY}",
+        f"<!--{'x' * 2_000_000}--><a/>",  # which may go on for ever
+        f'<?xml version="1.0" encoding="UTF-16"?>{ENTITY}'.encode("utf-16"),
+        f'<?xml version="1.0" encoding="UTF-7"?>{ENTITY}',
+        f'<?xml version="1.0" encoding="nobody-knows"?>{ENTITY}',
+    ],
+    ids=["early", "late", "endless", "UTF-16", "UTF-7", "unknown"],
+)
+def test_entities_are_refused(content, name, tmp_path):
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(
-            "xl/workbook.xml", '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>'
-        )
-    with pytest.raises(InputError, match=r"xl/workbook\.xml in .* defines entities"):
+        archive.writestr(name, content)
+    with pytest.raises(InputError, match=r"xl/workbook.* in .* defines entities"):
         read_table(path)
+
+
+def test_members_that_are_not_xml_are_let_be(workbook):
+    path = workbook([HEADER, *ROWS])
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/media/picture.png", b"\x89PNG <!DOCTYPE a>")
+        archive.writestr("empty", b"")
+    assert read_table(path).samples == ["P1", "P2", "P3"]
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a.sav", "a.dta"])

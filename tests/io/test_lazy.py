@@ -92,7 +92,7 @@ def write_cells(folder, adata, kind):
 
 
 def patients(values):
-    """Simulated patients: an id, numbers of several kinds, gaps, and what is no number."""
+    """Simulated patients: an id, numbers of several kinds, gaps, and what is not a number."""
     frame = pd.DataFrame(values, columns=[f"lab{j}" for j in range(D)])
     frame.insert(0, "patient", [f"P{k:03}" for k in range(N)])
     frame["small"] = frame["lab0"].astype(np.float32)
@@ -196,7 +196,7 @@ def test_zarr_array_is_looked_through_first(plain_zarr, lazy):
     with pytest.raises(InputError, match=r"data.zarr cannot be read as a zarr array"):
         read_table(plain_zarr, lazy=lazy)
     described.write_text("{")
-    with pytest.raises(InputError, match="is no valid JSON"):
+    with pytest.raises(InputError, match="is not valid JSON"):
         read_table(plain_zarr, lazy=lazy)
 
 
@@ -335,7 +335,7 @@ def test_parquet_with_an_index(tmp_path, values, index):
 
 
 def test_parquet_as_dask_writes_it(tmp_path, values):
-    """Its own index counts rows, and is no feature."""
+    """Its own index counts rows, and is not a feature."""
     folder = tmp_path / "parts"
     folder.mkdir()
     for k, rows in enumerate(np.array_split(values, 3)):

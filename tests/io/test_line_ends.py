@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from branchwise._messages import for_command_line
 from branchwise.io import InputError, read_table
 from branchwise.io import text as text_module
 
@@ -68,14 +69,26 @@ def test_text_in_another_encoding(tmp_path, encoding):
 def test_undecodable_text_is_told_with_its_line_and_the_option(tmp_path, end, n_before):
     path = tmp_path / "a.csv"
     path.write_bytes(end.join(["a,ort", *["1,x"] * n_before, "2,Köln", ""]).encode("latin-1"))
-    message = (
-        rf"line {n_before + 2} of .*a\.csv is not UTF-8 text .*; read it with --encoding latin-1 "
-        r"or --encoding cp1252 \(in Python encoding='latin-1'\), or save the file as UTF-8"
-    )
-    with pytest.raises(InputError, match=message):
+    where = rf"line {n_before + 2} of .*a\.csv is not"
+    said = r"read it with encoding='latin-1' or encoding='cp1252', or save the file as UTF-8"
+    with pytest.raises(InputError, match=f"{where} UTF-8 text .*; {said}"):
         read_table(path)
-    with pytest.raises(InputError, match=rf"line {n_before + 2} of .* in the encoding ascii"):
+    said = "read it with --encoding latin-1 or --encoding cp1252, or save the file as UTF-8"
+    with pytest.raises(InputError, match=f"{where} UTF-8 text .*; {said}"), for_command_line():
+        read_table(path)
+    said = "text in the encoding ascii; name another one by encoding, or"
+    with pytest.raises(InputError, match=f"{where} {said}"):
         read_table(path, encoding="ascii")
+
+
+def test_text_of_two_bytes_is_told_with_the_option(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("a,b\n1,2\n".encode("utf-16"))
+    with pytest.raises(InputError, match=r"is UTF-16 text; read it with encoding='utf-16', or"):
+        read_table(path)
+    said = "is UTF-16 text; read it with --encoding utf-16, or save"
+    with pytest.raises(InputError, match=said), for_command_line():
+        read_table(path)
 
 
 @pytest.mark.parametrize("name", ["latin-11", "rot13", "base64"])

@@ -116,7 +116,7 @@ OBJECTS = np.array([{"run": "me"}], dtype=object)
         ("a.npy", saved(np.save, np.array([["a"]])), "values of type <U1, which are not real"),
         ("a.npy", saved(np.save, X + np.inf), "has infinite values in '0', '1', the first for"),
         ("a.npz", npz(X_npy=HUGE), r"'X.npy' in .* declares a shape of \(1000000000000000, 2\)"),
-        ("a.npz", npz(note="hello"), "holds 'note', which is no array of NumPy"),
+        ("a.npz", npz(note="hello"), "holds 'note', which is not an array of NumPy"),
         ("a.npz", npz(X_npy=b"hello"), "cannot be read as a NumPy file"),
         ("a.npz", npz(X_npy=npy("{'descr': (((((")), "cannot be read as a NumPy file"),
         ("a.npz", b"PK no archive", "cannot be read as a NumPy file"),

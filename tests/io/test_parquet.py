@@ -61,3 +61,11 @@ def test_broken_files_get_one_sentence(tmp_path, content):
     (tmp_path / "a.parquet").write_bytes(content)
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_table(tmp_path / "a.parquet")
+
+
+def test_what_is_learned_about_names_and_dates_is_the_same_chunk_by_chunk(tmp_path):
+    frame = pd.DataFrame({"patient": ["p", "q"], "seen": ["1/2/2020", "1/30/2020"], "hb": [1.0, 2]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    now, later = (read_table(tmp_path / "a.parquet", lazy=lazy) for lazy in (False, True))
+    assert (later.id, later.chosen) == (now.id, now.chosen)
+    assert (now.id, now.chosen["date_order"]) == ("patient", {"seen": "mdy"})

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from branchwise.data.categories import SPREADSHEET_ERRORS
 from branchwise.io import InputError, file_hash, read_table
 
 
@@ -67,9 +68,10 @@ def test_dialects_of_one_table(table_of, name, content):
     assert table.annotations["t"].tolist() == ["u", "v"]
 
 
-@pytest.mark.parametrize(
-    "cell", ["", "NA", "n/a", "NaN", "null", ".", "-", "?", " na ", "None", "#VALUE!", "missing"]
-)
+MISSING = ["", "NA", "n/a", "NaN", "null", ".", "-", "?", " na ", "None", "missing"]
+
+
+@pytest.mark.parametrize("cell", [*MISSING, *sorted(SPREADSHEET_ERRORS)])
 def test_usual_spellings_of_missing_values(table_of, cell):
     table = table_of(f"a,b\n1,2\n3,{cell}\n5,6\n")
     np.testing.assert_array_equal(table.X, [[1, 2], [3, np.nan], [5, 6]])
@@ -240,7 +242,7 @@ def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
         (
             "a,b\n1,2\n".encode("utf-16"),
             "a.csv",
-            r"is UTF-16 text; read it with --encoding utf-16 .*, or save",
+            r"is UTF-16 text; read it with encoding='utf-16', or save",
         ),
         ("a,b\n1,2\n".encode("utf-16-le"), "a.csv", "line 1 of .* holds a zero byte, which text"),
         (b"PK\x03\x04\x00\x00", "a.csv", "a zero byte, .* binary file under a wrong name"),
@@ -250,7 +252,7 @@ def test_what_is_wrong_is_said_in_a_sentence(table_of, text, options, message):
             "a.csv",
             r"line 3 of .* a zero byte, .* \(it is damaged",
         ),
-        (b"a,b\n1,2\n", "a.csv.gz", "cannot be unpacked .* no gzip file"),
+        (b"a,b\n1,2\n", "a.csv.gz", "cannot be unpacked .* not a gzip file"),
         (
             gzip.compress(b"a,b\n1,2\n" * 5000, mtime=0)[:-9],
             "a.csv.gz",

@@ -133,7 +133,7 @@ def huge_sparse(path, tmp_path):
 
 def no_json(path, tmp_path):
     metadata(path / "X")[0].write_text("{")
-    return r"X/.* in .* is no valid JSON"
+    return r"X/.* in .* is not valid JSON"
 
 
 HOSTILE = [

@@ -81,9 +81,9 @@ class Trap:
 
 
 HOSTILE = {
-    "empty": (b"", "is no model file; pass a file that `save` wrote"),
-    "text": (b"a,b\n1,2\n", "is no model file; pass"),
-    "pickle": (pickle.dumps(Trap()), "is no model file; pass"),
+    "empty": (b"", "is not a model file; pass a file that `save` wrote"),
+    "text": (b"a,b\n1,2\n", "is not a model file; pass"),
+    "pickle": (pickle.dumps(Trap()), "is not a model file; pass"),
     "only the start": (WHOLE[:40], r"is damaged \(File is not a zip file\); save the model again"),
     "cut off": (WHOLE[:-30], "is damaged"),
     "bad checksum": (patched(WHOLE.index(GOOD) + 130, b"\x07"), r"is damaged \(Bad CRC-32 for"),
@@ -133,16 +133,19 @@ HOSTILE = {
     ),
     "pickled array": (
         with_array(npy(np.array([Trap()], dtype=object), allow_pickle=True)),
-        "has the member '000-a.npy', which is no array of numbers",
+        "has the member '000-a.npy', which is not an array of numbers",
     ),
-    "pickle as a member": (with_array(pickle.dumps(Trap())), "'000-a.npy', which is no array"),
-    "records": (with_array(npy(np.zeros(2, "i4,f8"))), "which is no array of numbers"),
-    "dates": (with_array(npy(np.zeros(2, "M8[s]"))), "which is no array of numbers"),
+    "pickle as a member": (with_array(pickle.dumps(Trap())), "'000-a.npy', which is not an array"),
+    "records": (with_array(npy(np.zeros(2, "i4,f8"))), "which is not an array of numbers"),
+    "dates": (with_array(npy(np.zeros(2, "M8[s]"))), "which is not an array of numbers"),
     "long double": (with_array(header("(1,)", "<f16", bytes(16))), "has the unknown type f16"),
     "no characters": (with_array(header("(1,)", "<U0")), "has the unknown type U0"),
-    "source code": (with_array(header("__import__('os').getpid()")), "which is no array"),
-    "negative shape": (with_array(header("(-1, -8)", rest=bytes(64))), "which is no array"),
-    "many dimensions": (with_array(header("(" + "1, " * 33 + "1)", rest=bytes(8))), "is no array"),
+    "source code": (with_array(header("__import__('os').getpid()")), "which is not an array"),
+    "negative shape": (with_array(header("(-1, -8)", rest=bytes(64))), "which is not an array"),
+    "many dimensions": (
+        with_array(header("(" + "1, " * 33 + "1)", rest=bytes(8))),
+        "is not an array",
+    ),
     "absurd shape": (
         with_array(header("(1000000000000,)")),
         "takes 8000000000000 bytes, but holds 0",
@@ -193,8 +196,8 @@ HOSTILE = {
     "strange float": (with_state({"a": {"$float": "1"}}), r"has the unknown entry '\$float'"),
     "sparse without parts": (with_state({"a": {"$csr": {}}}), "that lacks a part"),
     "sparse shape": (csr(shape=[2, -1]), "a sparse matrix without a shape"),
-    "sparse numbers": (csr(data=np.array(["a", "b"])), "whose data are no vector of numbers"),
-    "sparse floats": (csr(indices=np.ones(2)), "whose indices are no vector of numbers"),
+    "sparse numbers": (csr(data=np.array(["a", "b"])), "whose data are not a vector of numbers"),
+    "sparse floats": (csr(indices=np.ones(2)), "whose indices are not a vector of numbers"),
     "sparse beyond": (csr(indices=np.array([0, 2])), "whose indices do not fit its shape"),
     "sparse negative": (csr(indices=np.array([0, -1])), "whose indices do not fit its shape"),
     "sparse pointers": (csr(indptr=np.array([0, 5, 2])), "whose indices do not fit its shape"),
@@ -232,7 +235,7 @@ def test_no_memory_is_taken_for_a_claim(tmp_path, shape):
 
 
 def test_a_folder_and_a_missing_file_are_named(tmp_path):
-    with pytest.raises(ModelFileError, match=r"is no file; pass a file that `save` wrote"):
+    with pytest.raises(ModelFileError, match=r"is not a file; pass a file that `save` wrote"):
         read_state(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"away\.branchwise"):
         read_state(tmp_path / "away.branchwise")

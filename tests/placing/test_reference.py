@@ -161,7 +161,7 @@ def test_files_keep_it(made, table, tmp_path):
         ),
         ({"low": np.full(8, 1e6)}, "has ranges in reference that end before they begin"),
         ({"rows": np.arange(200)[::-1].copy()}, "has rows in reference that are not rows, in or"),
-        ({"rows": np.arange(200.0)}, "has rows in reference that are no array of integers"),
+        ({"rows": np.arange(200.0)}, "has rows in reference that are not an array of integers"),
         ({"rows": np.arange(3)}, "has 200 n_known in reference for others that were held out"),
         ({"n_known": np.zeros(200, int)}, "has numbers of known columns in reference that are not"),
         ({"varies": np.ones(8)}, "has varies in reference other than 8 truth values"),
@@ -263,15 +263,38 @@ def test_rows_that_cannot_be_learned_without_have_no_p(table, monkeypatch):
     def fails_first(fold, rows, learned_again=held_out.learned_again):
         tries.append(len(rows))
         if len(tries) == 1:
-            raise ValueError
+            raise ValueError("All is one point.")
         return learned_again(fold, rows)
 
     monkeypatch.setattr(held_out, "learned_again", fails_first)
-    made = fit_pipeline(table[:60], DDRTree(2, **QUICK), Preparation())
+    said = (
+        r"^p is known of 48 of 60 rows only: without the others the tree could not be learned "
+        r"\(All is one point\)\. New samples are judged by these"
+    )
+    with pytest.warns(UserWarning, match=said) as told:
+        made = fit_pipeline(table[:60], DDRTree(2, **QUICK), Preparation())
+    assert told[0].filename == __file__
     places = made.training_places(table[:60])
     assert tries == [48] * 5
     assert places["p"].isna().sum() == places["misfit"].isna().sum() == 12
     assert places["p"].min() == 1 / 48
+
+
+def test_where_no_row_can_be_held_out_that_is_told(table, monkeypatch):
+    def fails(error):
+        def learned_again(fold, rows):
+            raise error
+
+        monkeypatch.setattr(held_out, "learned_again", learned_again)
+
+    fails(ArithmeticError())
+    said = r"^p is not known: without a fifth of the rows .* \(ArithmeticError\)\. New samples are"
+    with pytest.warns(UserWarning, match=said):
+        path = learn_trajectory(table[:60], support=0)
+    assert path.place(table[60:62])["p"].isna().all()
+    fails(MemoryError())
+    with pytest.raises(MemoryError):
+        learn_trajectory(table[:60], support=0)
 
 
 def test_the_likeliest_branch_is_named_beside_the_one_where_the_row_lies(table):

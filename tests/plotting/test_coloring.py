@@ -199,7 +199,7 @@ def test_given_colours_are_used():
         pytest.param([1, 2], {}, r"color has shape \(2,\) but there are 3 points", id="length"),
         pytest.param("reed", {}, "color='reed' is not a colour; pass one value", id="colour"),
         pytest.param([[1], [1, 2], []], {}, "must hold one value for each point", id="ragged"),
-        pytest.param(list("abc"), {"kind": "number"}, "no numbers; leave kind", id="text"),
+        pytest.param(list("abc"), {"kind": "number"}, "not numbers; leave kind", id="text"),
         pytest.param(list("abc"), {"kind": "hue"}, "kind='hue' must be 'category'", id="kind"),
         pytest.param([1, 2, 3], {"cmap": "x"}, "cmap='x' is not a colour map", id="cmap"),
         pytest.param(list("abc"), {"palette": ["r"]}, "1 colours but there are 3", id="few"),

@@ -145,8 +145,8 @@ def test_hostile_names_are_shown_as_they_are():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"features": ["1", 99]}, "features names '1', which is no feature"),
-        ({"to": "T77"}, "to='T77' is no tip; choose one of T"),
+        ({"features": ["1", 99]}, "features names '1', which is not a feature"),
+        ({"to": "T77"}, "to='T77' is not a tip; choose one of T"),
         ({"n_bins": 0}, "n_bins"),
         ({"cmap": "no such"}, "cmap='no such' is not a colour map"),
     ],

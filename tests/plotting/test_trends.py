@@ -159,8 +159,8 @@ def test_hostile_names_are_shown_as_they_are():
     ("given", "message"),
     [
         ({"features": "GATA2"}, r"features names 'GATA2', .* did you mean 'GATA1'\?"),
-        ({"to": "T77"}, "to='T77' is no tip; choose one of"),
-        ({"branches": "T1-T9"}, "branches names 'T1-T9', which is no branch; there are"),
+        ({"to": "T77"}, "to='T77' is not a tip; choose one of"),
+        ({"branches": "T1-T9"}, "branches names 'T1-T9', which is not a branch; there are"),
         ({"branches": []}, "branches is empty; there are"),
         ({"branches": "T1-F1", "to": "T1"}, "takes branches=… or to=…, not both"),
         ({"level": 2}, "level=2 must be between 0 and 1"),

@@ -17,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from branchwise import Preparation
+from branchwise._messages import for_command_line
 from branchwise.preprocessing import complete_rows
 from branchwise.preprocessing.core import learn_steps
 
@@ -386,6 +387,15 @@ def test_a_row_does_not_depend_on_the_others(options):
     np.testing.assert_array_equal(model.transform(shuffled), X[[9, 5, 2]])
 
 
+def test_bad_dates_of_polars_are_told():
+    for cells, said in (
+        (["2020-01-31", None, "soon"], "column 'seen' .* 'soon' in data row 3"),
+        (["1/31/2020", None, "31/1/2020"], r"day first \('31/1/2020' in data row 3\), others only"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Preparation(dates=["seen"]).fit(pl.DataFrame({"hb": [1.0, 2, 3], "seen": cells}))
+
+
 def test_pandas_and_polars_agree():
     frame = clinic()
     model = Preparation(**ALL, standardize=True)
@@ -662,6 +672,29 @@ def test_what_is_not_a_date_is_told_with_its_row(cells, message):
 )
 def test_parameters_are_checked(options, error, message):
     refused(clinic(), message, error, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ordinal": {"grade": "low"}}, "^--ordinal has 'low' for 'grade', but must have a list"),
+        ({"ordinal": {"grade": ["a", "NA"]}}, "^--ordinal gives 'grade' the level 'NA', but such"),
+        ({"ages": {"age": ("born",)}}, r"^--age has \('born',\) for 'age', but must have two"),
+        (
+            {"categorical": ["sex"]},
+            "name what is a category in --categorical or --ordinal, and what is a date in --date, "
+            "or exclude it",
+        ),
+        (
+            {"ages": {"y": ("born", "none")}},
+            "'none' is named in --date or --age, but none of its 60 cells has a value",
+        ),
+    ],
+    ids=range(5),
+)
+def test_messages_name_the_options_of_the_command_line(options, message):
+    with for_command_line():
+        refused(clinic().assign(none=None), message, **options)
 
 
 def test_a_category_without_values_is_refused():

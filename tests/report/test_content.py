@@ -343,7 +343,9 @@ def test_colours():
     assert report_state(TINY, annotations=about, color="age")["color"] == "age"
     assert report_state(TINY.rooted("T2"), annotations=about)["color"] == "pseudotime"
     assert report_state(TINY, color="density")["color"] == "density"
-    message = "color='bmi' is no column of this page; the columns are pseudotime, branch, age, sex,"
+    message = (
+        "color='bmi' is not a column of this page; the columns are pseudotime, branch, age, sex,"
+    )
     with pytest.raises(ValueError, match=message):
         report_state(TINY, annotations=about, color="bmi")
 
@@ -464,7 +466,7 @@ def test_a_page_holds_so_many_numbers_and_no_more(path, data, monkeypatch):
     message = "show names 4 features of 300 values each, but a page holds at most 900 such numbers"
     with pytest.raises(ValueError, match=message):
         report_state(path, features=data.X, show=["x0", "x1", "x2", "x3"])
-    with pytest.raises(ValueError, match="show names 'x9', which is no feature; did you mean"):
+    with pytest.raises(ValueError, match="show names 'x9', which is not a feature; did you mean"):
         report_state(path, features=data.X, show=["x9"])
 
 
@@ -622,7 +624,7 @@ def test_roots_and_names_of_to_html(data, static):
     assert named == report_html(Trajectory.from_estimator(model, names=names).rooted(sample="s7"))
     with pytest.raises(ValueError, match="root has the key 'foo', but its keys are arguments of"):
         model.to_html(root={"foo": 3})
-    with pytest.raises(ValueError, match="node='T99' is no node of the graph"):
+    with pytest.raises(ValueError, match="node='T99' is not a node of the graph"):
         model.to_html(root="T99")
     with pytest.raises(ValueError, match="is not fitted yet"):
         DDRTree(2).to_html()

@@ -163,5 +163,7 @@ def test_the_reason_is_told():
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "other.html").write_text("<html></html>")
-    with pytest.raises(ValueError, match=r"other\.html is no page of branchwise: it has no data"):
+    with pytest.raises(
+        ValueError, match=r"other\.html is not a page of branchwise: it has no data"
+    ):
         read_report(tmp_path / "other.html")

@@ -126,7 +126,7 @@ def test_equal_results_give_equal_bytes(static, tmp_path):
 def test_a_page_is_written_whole_or_not_at_all(static, tmp_path, monkeypatch):
     write_report(tmp_path / "page.html", Trajectory(*FORK))
     before = (tmp_path / "page.html").read_bytes()
-    with pytest.raises(ValueError, match="color='age' is no column of this page"):
+    with pytest.raises(ValueError, match="color='age' is not a column of this page"):
         write_report(tmp_path / "page.html", Trajectory(*FORK), color="age")
     assert (tmp_path / "page.html").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

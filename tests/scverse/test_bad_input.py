@@ -66,7 +66,9 @@ def test_an_unknown_structure_is_refused_before_the_fit(adata, monkeypatch):
 
 
 def test_unknown_parameters_are_named_with_those_there_are(adata):
-    with pytest.raises(TypeError, match="'n_neighbours' is no parameter of SPL; they are n_comp"):
+    with pytest.raises(
+        TypeError, match="'n_neighbours' is not a parameter of SPL; they are n_comp"
+    ):
         branchwise.tl.spl(adata, n_neighbours=3)
 
 
@@ -115,7 +117,7 @@ def test_a_missing_fit_names_the_call(adata, name):
         KeyError, match=r"adata holds no tree; call branchwise\.tl\.trajectory\(adata\)"
     ):
         getattr(branchwise.tl, name)(adata)
-    with pytest.raises(KeyError, match="key='spl' is no tree of adata, which has none"):
+    with pytest.raises(KeyError, match="key='spl' is not a tree of adata, which has none"):
         getattr(branchwise.tl, name)(adata, key="spl")
 
 
@@ -129,11 +131,14 @@ def test_missing_coordinates_name_the_call(learned):
     ("root", "message"),
     [
         ("HSC", "root='HSC' is neither a milestone nor a cell; milestones are T1"),
-        ({"type": "HSC"}, "root names 'type', which is no column of adata.obs; columns are 'day'"),
+        (
+            {"type": "HSC"},
+            "root names 'type', which is not a column of adata.obs; columns are 'day'",
+        ),
         ({"day": "HSC"}, "value='HSC' is none of the labels; they are"),
         ({"day": "0", "type": "HSC"}, "must be one column of adata.obs and one value"),
         (("day",), "must be one column of adata.obs and one value"),
-        (9999, "9999 is no node of the graph"),
+        (9999, "9999 is not a node of the graph"),
         ([], "node is empty"),
     ],
     ids=["name", "column", "value", "two columns", "no value", "node", "nothing"],
@@ -153,7 +158,9 @@ def test_a_name_of_several_cells_is_no_root(learned):
 def test_labels_of_the_root_are_missed_by_name(learned, name):
     branchwise.tl.pseudotime(learned, root={"day": "0"})
     del learned.obs["day"]
-    with pytest.raises(ValueError, match="The stored root names 'day', which is no column of adat"):
+    with pytest.raises(
+        ValueError, match="The stored root names 'day', which is not a column of ad"
+    ):
         getattr(branchwise.tl, name)(learned)
 
 

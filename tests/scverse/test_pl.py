@@ -153,7 +153,7 @@ def test_convergence_shows_all_fits(cells):
     assert any("ddrtree" in text for text in shown)
     assert len(shown) == 2
     branchwise.pl.convergence(adata, key="ddrtree")
-    with pytest.raises(KeyError, match="key='spl' is no tree of adata"):
+    with pytest.raises(KeyError, match="key='spl' is not a tree of adata"):
         branchwise.pl.convergence(adata, key="spl")
     with pytest.raises(KeyError, match="adata holds no tree"):
         branchwise.pl.convergence(simulated_cells())
@@ -216,7 +216,9 @@ def test_mistakes_are_named(cells):
         branchwise.pl.tree(cells, color=["day", "gene 1"], ax=embedding_in_columns(cells))
     with pytest.raises(ValueError, match="genes names 'GATA1', but adata has no such genes"):
         branchwise.pl.trends(cells, "GATA1")
-    with pytest.raises(ValueError, match=r"labels names 'type', which is no column of adata\.obs"):
+    with pytest.raises(
+        ValueError, match=r"labels names 'type', which is not a column of adata\.obs"
+    ):
         branchwise.pl.branches(cells, labels="type")
     with pytest.raises(KeyError, match="adata holds no tree"):
         branchwise.pl.embedding(simulated_cells())

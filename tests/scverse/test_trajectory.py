@@ -192,7 +192,7 @@ def test_old_results_of_that_name_are_replaced(cells):
         ({"support": -1}, "support=-1 must be a number of resamples, or 0 for none"),
         ({"support": 1}, "support=1 must be at least 2"),
         ({"n_components": 0}, "n_components=0 must be a positive whole number"),
-        ({"root": {"week": "0"}}, "root names 'week', which is no column of adata.obs"),
+        ({"root": {"week": "0"}}, "root names 'week', which is not a column of adata.obs"),
         ({"root": {"day": "0", "x": "1"}}, "must be one column of adata.obs and one value"),
         ({"root": "nobody"}, "root='nobody' is neither a milestone nor a cell"),
         ({"root": {"day": "9"}}, "'9'"),

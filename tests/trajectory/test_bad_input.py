@@ -95,20 +95,20 @@ VALID = "valid are the numbers 0 to 3 and the milestones T1, T2, T3, F1."
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"node": "T9"}, f"node='T9' is no node of the graph; {VALID}"),
-        ({"node": 4}, f"node=4 is no node of the graph; {VALID}"),
-        ({"node": np.int64(-1)}, f"node=-1 is no node of the graph; {VALID}"),
-        ({"node": [0, 1.5]}, f"node=1.5 is no node of the graph; {VALID}"),
-        ({"node": True}, f"node=True is no node of the graph; {VALID}"),
+        ({"node": "T9"}, f"node='T9' is not a node of the graph; {VALID}"),
+        ({"node": 4}, f"node=4 is not a node of the graph; {VALID}"),
+        ({"node": np.int64(-1)}, f"node=-1 is not a node of the graph; {VALID}"),
+        ({"node": [0, 1.5]}, f"node=1.5 is not a node of the graph; {VALID}"),
+        ({"node": True}, f"node=True is not a node of the graph; {VALID}"),
         ({"node": []}, "node is empty; name at least one, or leave node out."),
-        ({"end": "X"}, f"end='X' is no node of the graph; {VALID}"),
+        ({"end": "X"}, f"end='X' is not a node of the graph; {VALID}"),
         ({"end": []}, "end is empty; name at least one, or leave end out."),
         ({"end": ["T2", "T3"]}, "end=['T2', 'T3'] must be one node or milestone, not 2."),
         ({"end": "T1"}, "end='T1' is the root itself; choose another end or root."),
-        ({"sample": "x"}, "sample='x' is no sample; the names are 'a', 'b', 'c', 'd'."),
-        ({"sample": ["a", "x"]}, "sample='x' is no sample; the names are 'a', 'b', 'c', 'd'."),
-        ({"sample": 4}, "sample=4 is no sample; row numbers go from 0 to 3."),
-        ({"sample": -1}, "sample=-1 is no sample; row numbers go from 0 to 3."),
+        ({"sample": "x"}, "sample='x' is not a sample; the names are 'a', 'b', 'c', 'd'."),
+        ({"sample": ["a", "x"]}, "sample='x' is not a sample; the names are 'a', 'b', 'c', 'd'."),
+        ({"sample": 4}, "sample=4 is not a sample; row numbers go from 0 to 3."),
+        ({"sample": -1}, "sample=-1 is not a sample; row numbers go from 0 to 3."),
         (
             {"sample": [True] * 4},
             "sample must be row numbers or names of samples, not a mask; pass",
@@ -158,7 +158,7 @@ def test_a_ring_has_no_milestones_to_list():
     ring = Trajectory([[0, 1], [1, 2], [2, 0]], NODES[:3])
     with pytest.raises(ValueError, match=r"valid are the numbers 0 to 2\.$"):
         ring.rooted(node="T1")
-    with pytest.raises(ValueError, match="tips='T1' is no tip; tips are missing"):
+    with pytest.raises(ValueError, match="tips='T1' is not a tip; tips are missing"):
         ring.prune(tips="T1")
     with pytest.raises(ValueError, match="No tip has a sample labelled 1 among its first samples"):
         ring.rooted(labels=[1, 2, 3], value=1, at="tip")
@@ -167,11 +167,11 @@ def test_a_ring_has_no_milestones_to_list():
 @pytest.mark.parametrize(
     ("pair", "message"),
     [
-        ((0, 9), "j=9 is no sample; row numbers go from 0 to 3."),
-        (("x", 0), "i='x' is no sample; the names are 0, 1, 2, 3."),
+        ((0, 9), "j=9 is not a sample; row numbers go from 0 to 3."),
+        (("x", 0), "i='x' is not a sample; the names are 0, 1, 2, 3."),
         ((0, [True] * 4), "j must be row numbers or names of samples, not a mask; pass"),
         (([0, 1], [0, 1, 2]), "i has shape (2,) and j has shape (3,), but they must broadcast"),
-        (([[0], [1, 2]], 0), "i=[0] is no sample; the names are 0, 1, 2, 3."),
+        (([[0], [1, 2]], 0), "i=[0] is not a sample; the names are 0, 1, 2, 3."),
     ],
 )
 def test_pairs_of_samples(pair, message):

@@ -63,13 +63,13 @@ def test_a_way_around_a_ring_has_its_whole_length():
 
 
 def test_unknown_tips_and_the_root_are_told_apart():
-    with pytest.raises(ValueError, match=r"to='T9' is no tip; choose one of T2, T3, another"):
+    with pytest.raises(ValueError, match=r"to='T9' is not a tip; choose one of T2, T3, another"):
         lineage_to(fork(), "T9")
     with pytest.raises(ValueError, match=r"to='T1' is the root itself; .* T2, T3\."):
         lineage_to(fork(), "T1")
-    with pytest.raises(ValueError, match=r"to=3 is no tip"):
+    with pytest.raises(ValueError, match=r"to=3 is not a tip"):
         lineage_to(fork(), 3)
-    with pytest.raises(ValueError, match=r"to='T1' is no tip; choose one of R1-R1"):
+    with pytest.raises(ValueError, match=r"to='T1' is not a tip; choose one of R1-R1"):
         lineage_to(ring(), "T1")
 
 
@@ -116,10 +116,10 @@ def test_too_few_bins_are_told():
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        ("GATA", r"features names 'GATA', which is no feature; did you mean 'GATA1'\?"),
-        (["xyz"], r"features names 'xyz', which is no feature; there are 'GATA1', 'SPI1'\."),
-        (7, r"features names 7, which is no feature"),
-        ([["GATA1"]], r"features names \['GATA1'\], which is no feature"),
+        ("GATA", r"features names 'GATA', which is not a feature; did you mean 'GATA1'\?"),
+        (["xyz"], r"features names 'xyz', which is not a feature; there are 'GATA1', 'SPI1'\."),
+        (7, r"features names 7, which is not a feature"),
+        ([["GATA1"]], r"features names \['GATA1'\], which is not a feature"),
         ([], r"features is empty"),
     ],
     ids=["close", "far", "number", "nested", "empty"],

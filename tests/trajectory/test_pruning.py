@@ -251,7 +251,7 @@ def test_least_sizes_are_numbers_from_zero_on(name, value):
 
 @pytest.mark.parametrize("tips", ["T9", "F1", 3, ["T1", None], [["T1"]]])
 def test_tips_are_names_of_tips(tips):
-    with pytest.raises(ValueError, match=r"tips=.* is no tip; tips are T1, T2, T3\."):
+    with pytest.raises(ValueError, match=r"tips=.* is not a tip; tips are T1, T2, T3\."):
         Trajectory(FORK, NODES).prune(tips=tips)
 
 

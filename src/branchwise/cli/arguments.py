@@ -375,7 +375,7 @@ def add_preparation(parser: argparse.ArgumentParser) -> None:
 
 
 def add_encodings(group: Any) -> None:
-    """Columns that are no numbers as features."""
+    """Columns that are not numbers as features."""
     group.add_argument(
         "--categorical",
         type=names,

@@ -80,7 +80,7 @@ class Console:
             print(text)
 
     def note(self, text: str) -> None:
-        """Something to know that is no result."""
+        """Something to know that is not a result."""
         print(f"branchwise: {text}", file=sys.stderr)
 
     def fail(self, error: BaseException, code: int) -> int:

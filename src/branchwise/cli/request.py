@@ -189,7 +189,7 @@ def make_preparation(options: argparse.Namespace) -> Preparation:
     try:
         preparation.check_parameters()
     except ValueError as error:
-        raise Usage(f"--{error}") from error
+        raise Usage(str(error)) from error
     return preparation
 
 

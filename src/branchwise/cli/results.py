@@ -59,7 +59,7 @@ def check_out(out: Path, *, force: bool) -> None:
     >>> check_out(pathlib.Path(tempfile.mkdtemp()) / "new", force=False)
     """
     if Path.cwd().is_relative_to(out.resolve()):
-        raise Failure(f"{out} is where you are, and is to be made anew; choose another -o.")
+        raise Failure(f"{out} is where you are, and is to be made again; choose another -o.")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         folder_beside(out, ".part").rmdir()
@@ -68,7 +68,7 @@ def check_out(out: Path, *, force: bool) -> None:
     if not os.path.lexists(out) or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / RUN).is_file():
-        raise Failure(f"{out} exists and is no result of branchwise fit; choose another -o.")
+        raise Failure(f"{out} exists and is not a result of branchwise fit; choose another -o.")
     if not force:
         raise Failure(f"{out} exists; choose another -o, or add --force to replace it.")
     others = [path.name for path in sorted(out.iterdir()) if not is_ours(path)]
@@ -341,7 +341,8 @@ def read_result(folder: str | Path) -> Result:
     folder = Path(folder)
     if not (folder / RUN).is_file():
         raise Failure(
-            f"{folder} is no result of branchwise fit: it has no {RUN}; run branchwise fit first."
+            f"{folder} is not a result of branchwise fit: it has no {RUN}; run branchwise fit "
+            "first."
         )
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
@@ -370,7 +371,7 @@ def check_record(run: dict[str, Any]) -> None:
     Path(run["input"]["path"]), len(run["input"]["dropped"])
     warned = run.get("warnings", [])
     if not isinstance(warned, list) or not all(isinstance(text, str) for text in warned):
-        raise TypeError("its warnings are no list of text")
+        raise TypeError("its warnings are not a list of text")
 
 
 def read_samples(path: Path, text: Sequence[str] = (), dates: Sequence[str] = ()) -> Any:
@@ -417,7 +418,7 @@ def rooted(made: Pipeline, result: Result, text: str | None, at: str) -> Traject
     if "sample" in root:
         if root["sample"] not in result.samples.index:
             raise Failure(
-                f"--root sample={root['sample']} is no sample; they are "
+                f"--root sample={root['sample']} is not a sample; they are "
                 f"{listed(result.samples.index)}."
             )
         return made.trajectory.rooted(sample=int(result.samples.index.get_loc(root["sample"])))
@@ -460,7 +461,7 @@ def kept_rows(table: Table, samples: Any) -> Table:
 
 
 def demo_table(source: str) -> Table | None:
-    """That of `branchwise demo`, which is no file."""
+    """That of `branchwise demo`, which is not a file."""
     from .demo import SOURCE, tumours
 
     return tumours() if source == SOURCE else None
@@ -494,5 +495,5 @@ def number_column(table: Table, name: str) -> Any:
     """One column of numbers."""
     values = column(table, name)
     if values.dtype.kind not in "biuf":
-        raise Failure(f"--feature {name!r} is no column of numbers; name another one.")
+        raise Failure(f"--feature {name!r} is not a column of numbers; name another one.")
     return values.to_numpy(float)

@@ -12,7 +12,7 @@ from ..data.selection import literal
 from ..data.table import MissingFeaturesError, Table
 from ..io import read_table
 from ..io.safety import check_path
-from ..io.tables import ANNDATA_ENDINGS
+from ..io.tables import find_format
 from ..pipeline import Pipeline, names_of
 from .cluster import check_address, scheduler, showing_passes
 from .console import Console, Failure, Usage
@@ -27,9 +27,6 @@ from .results import (
     write_text,
 )
 from .samples import Doubts, readable, samples_table
-
-# What has an encoding.
-TEXTS = (".csv", ".tsv", ".txt")
 
 
 def run(options: argparse.Namespace, console: Console) -> None:
@@ -106,26 +103,19 @@ def write_parts(
 
 def dialect(options: argparse.Namespace, model: Pipeline) -> dict[str, Any]:
     """What the new file does not say itself, as in the fit where it can be of that."""
-    name = options.new.lower()
-    is_text = name.removesuffix(".gz").endswith(TEXTS)
-    own = {"sheet": name.endswith(".xlsx"), "encoding": is_text, "decimal": is_text}
-    usual = {key: model.reading.get(key) for key, is_own in own.items() if is_own}
-    usual["date_order"] = model.reading.get("date_order")
-    names = ("sheet", "encoding", "date_order", "decimal")
-    return {key: getattr(options, key, None) or usual.get(key) for key in names}
+    known = (*find_format(check_path(options.new)).options, "date_order")
+    usual = {name: model.reading.get(name) for name in known}
+    names = ("use_rep", "layer", "sheet", "encoding", "decimal", "date_order")
+    return {name: getattr(options, name, None) or usual.get(name) for name in names}
 
 
 def read_new(
     options: argparse.Namespace, model: Pipeline, console: Console, *, lazy: bool
 ) -> Table:
     """The new table, read as the first one was."""
-    # Other formats have their columns by name only.
-    usual = model.reading if options.new.lower().rstrip("/").endswith(ANNDATA_ENDINGS) else {}
     numbers, adjust = set(model.numbers), model.preparation.steps_.get("adjust")
     reading: dict[str, Any] = {
         "id": options.id or model.reading.get("id"),
-        "use_rep": options.use_rep or usual.get("use_rep"),
-        "layer": options.layer or usual.get("layer"),
         **dialect(options, model),
         "features": model.numbers,
         "exclude": [] if adjust is None else [literal(name) for name in adjust.names],

@@ -16,8 +16,10 @@ from scipy.stats import rankdata
 from .._messages import is_for_command_line, listed, parameter, setting
 from .._typing import Floats, Ints, Matrix
 from .suspects import (
+    Sentinel,
     find_far,
     find_sentinels,
+    may_be_outcome,
     may_have_far,
     may_have_sentinels,
     names_samples,
@@ -101,12 +103,14 @@ def advise_on_table(X: Matrix, names: Sequence[str], others: Sequence[str] = ())
     or more: 'cm' of 'inch'; keep one of each, and leave the rest out (exclude).
     """
     moments = moments_of(X)
+    codes = codes_among(X, moments)
+    fits = [may_be_outcome(low, codes.get(j, [])) for j, low in enumerate(moments.low.tolist())]
     return [
         *advise_on_names(X, names, moments),
         *advise_on_constants(names, moments),
-        *advise_on_codes(X, names, moments),
+        *advise_on_codes(names, codes),
         *advise_on_far_values(X, names, moments),
-        *advise_on_outcomes([*names, *others], np.r_[moments.low, np.zeros(len(others))]),
+        *advise_on_outcomes([*names, *others], [*fits, *[True] * len(others)]),
         *advise_on_copies(X, names, moments),
     ]
 
@@ -190,19 +194,19 @@ def wide_columns(spread: Floats) -> tuple[int, float]:
 # Names, numbers and codes
 
 
-def advise_on_outcomes(names: Sequence[str], low: Floats | None = None) -> list[str]:
+def advise_on_outcomes(names: Sequence[str], fits: Sequence[bool] | None = None) -> list[str]:
     """Features that are called like what the tree shall explain.
 
     Parameters
     ----------
     names : sequence of str
-    low : array of shape (n_features,) or None, default=None
-        The least values: scores below zero are neither states nor times.
+    fits : sequence of bool or None, default=None
+        Which of them may be one by their values; None: all of them.
     """
     likely = [
         name
         for j, (name, is_one) in enumerate(zip(names, outcome_like(names), strict=True))
-        if is_one and (low is None or low[j] >= 0)
+        if is_one and (fits is None or fits[j])
     ]
     if not likely:
         return []
@@ -301,15 +305,19 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
     ]
 
 
-def advise_on_codes(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
+def codes_among(X: Matrix, moments: Moments) -> dict[int, list[Sentinel]]:
+    """Values that are likely codes for missing ones, by the place of their column."""
+    maybe = np.flatnonzero(may_have_sentinels(moments.low, moments.high)).tolist()
+    found = {j: find_sentinels(column_of(X, j)) for j in maybe}
+    return {j: codes for j, codes in found.items() if codes}
+
+
+def advise_on_codes(names: Sequence[str], found: dict[int, list[Sentinel]]) -> list[str]:
     """Values that are likely codes for missing ones."""
-    told, values = [], set[str]()
-    for j in np.flatnonzero(may_have_sentinels(moments.low, moments.high)).tolist():
-        codes = find_sentinels(column_of(X, j))
-        if codes:
-            values |= {f"{code.value:g}" for code in codes}
-            shown = " and ".join(f"{code.value:g} in {code.n_cells:,}" for code in codes)
-            told.append(f"{str(names[j])!r} ({shown})")
+    told = []
+    for j, codes in found.items():
+        shown = " and ".join(f"{code.value:g} in {code.n_cells:,}" for code in codes)
+        told.append(f"{str(names[j])!r} ({shown})")
     if not told:
         return []
     one = len(told) == 1
@@ -325,11 +333,11 @@ def advise_on_far_values(X: Matrix, names: Sequence[str], moments: Moments) -> l
     """Values that are by far beyond all others of their column, as in a wrong unit."""
     told = []
     maybe = may_have_far(moments.low, moments.high, moments.mean)
-    maybe &= ~may_have_sentinels(moments.low, moments.high)
     for j in np.flatnonzero(maybe).tolist():
         values = column_of(X, j)
         rows = find_far(values)
-        if len(rows):
+        # Codes for missing values are told as such.
+        if len(rows) and not find_sentinels(values):
             rest = np.delete(values, rows)
             told.append(
                 f"{str(names[j])!r} ({values[rows[0]]:.4g} in data row {rows[0] + 1:,}, elsewhere "

@@ -12,13 +12,20 @@ from .masked import unmasked
 
 # An empty cell by other names: in every column, as they are written …
 MISSING = frozenset(["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>"])
+# Errors of formulas, as spreadsheets write them.
+SPREADSHEET_ERRORS = frozenset(
+    (
+        *("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!"),
+        *("#GETTING_DATA", "#SPILL!", "#CALC!"),
+    )
+)
 # … and among numbers and dates, in small letters; beside words they may be words ("None" is a
 # therapy).
 MISSING_AMONG_NUMBERS = frozenset(
     (
         *("", "-", "--", ".", "..", "?", "*", "none", "missing", "unknown", "na", "nan"),
         *("n/a", "null", "<na>", "nd", "n.d.", "n.a."),
-        *("#n/a", "#value!", "#div/0!", "#num!", "#ref!"),
+        *(error.lower() for error in SPREADSHEET_ERRORS),
     )
 )
 # From here on not every whole number is a floating one: digits are lost.

@@ -118,16 +118,15 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
     ValueError: 'hb' of the DataFrame must hold numbers, as in the fit, but has 'high' in data row
     1; write numbers, or leave such cells empty.
     """
-    told = []
+    told = list[str]()
     for name in names:
         known = np.flatnonzero(~is_blank(table.annotations[name]))
         if len(known):
             cell = as_text(table.annotations[name].iloc[known[0]])
-            told.append(f"{name!r} of {table.source} {{}} {cell!r} in data row {known[0] + 1:,}")
+            has = "has" if told else "must hold numbers, as in the fit, but has"
+            told.append(f"{name!r} of {table.source} {has} {cell!r} in data row {known[0] + 1:,}")
     if told:
-        first = told[0].format("must hold numbers, as in the fit, but has")
-        rest = [text.format("has") for text in told[1:]]
-        raise ValueError(f"{listed([first, *rest], 5)}; write numbers, or leave such cells empty.")
+        raise ValueError(f"{listed(told, 5)}; write numbers, or leave such cells empty.")
 
 
 def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import assigned, import_pandas
-from .categories import is_no_number
+from .._messages import setting
+from .categories import column_values, is_no_number
 from .errors import InputError
 
 ORDERS = ("dmy", "mdy")
@@ -135,7 +136,7 @@ def mixed_orders(column: Any) -> str:
     >>> mixed_orders(pd.Series(["1/2/2020", "31/1/2020"]))
     ''
     """
-    codes, cells = import_pandas().factorize(column.to_numpy(object))
+    codes, cells = import_pandas().factorize(column_values(column).astype(object))
     only: dict[str, int] = {}
     for k, cell in enumerate(cells):
         ways = orders_of(cell)
@@ -290,8 +291,8 @@ def check_order(order: DateOrder) -> None:
     told = order.values() if isinstance(order, Mapping) else [order]
     if not all(each in (None, *ORDERS) for each in told):
         raise InputError(
-            f"date_order={order!r} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of all "
-            "columns or in a dict by column; leave it out to let the values decide."
+            f"{setting('date_order', order)} must be 'dmy' (31/01/2020) or 'mdy' (01/31/2020), of "
+            "all columns or in a dict by column; leave it out to let the values decide."
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import import_pandas
+from .._messages import parameter
 from .cells import Looked, Odd, look_at_text
 from .dates import DateOrder, as_dates, order_of
 from .errors import InputError
@@ -218,7 +219,7 @@ def check_turned(notes: dict[str, str], selection: Selection, source: str) -> No
     Traceback (most recent call last):
     ...
     branchwise.data.errors.InputError: 'seen' of a.csv holds '31/01/2020', which is not a date with
-    the month first, as date_order says; write such dates as 2020-01-31, or leave --date-order ...
+    the month first, as date_order says; write such dates as 2020-01-31, or leave date_order out ...
     """
     turned = [
         f"{name!r} of {source} holds {note}"
@@ -227,8 +228,9 @@ def check_turned(notes: dict[str, str], selection: Selection, source: str) -> No
     ]
     if turned:
         raise InputError(
-            f"{'; '.join(turned)}, as date_order says; write such dates as 2020-01-31, or leave "
-            "--date-order out (in Python date_order) to let the values of each column tell."
+            f"{'; '.join(turned)}, as {parameter('date_order')} says; write such dates as "
+            f"2020-01-31, or leave {parameter('date_order')} out to let the values of each column "
+            "tell."
         )
 
 
@@ -270,7 +272,7 @@ def default_id(frame: Any) -> str | None:
 def has_names_first(frame: Any) -> bool:
     """Whether the first column is called like "patient" and holds words or whole numbers.
 
-    Measurements with a fraction are no names, whatever the column is called.
+    Measurements with a fraction are not names, whatever the column is called.
     """
     if frame.shape[1] == 0 or not ID_NAME.fullmatch(frame.columns[0].lower()):
         return False

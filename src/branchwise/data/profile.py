@@ -14,6 +14,7 @@ from .suspects import (
     LEAST_OTHERS,
     Sentinel,
     find_sentinels,
+    may_be_outcome,
     may_have_sentinels,
     names_samples,
     outcome_like,
@@ -202,8 +203,7 @@ def with_verdict(
     elif fate == FEATURE and profile.type == EMPTY:
         fate, remedy = STOPS, f"leave the column out with {parameter('exclude')}"
     if profile.type in (NUMBER, WHOLE, YES_NO) and isinstance(profile.minimum, float):
-        # A score below zero is neither a state nor a time.
-        is_likely = is_likely and (profile.minimum >= 0 or bool(profile.sentinels))
+        is_likely = is_likely and may_be_outcome(profile.minimum, profile.sentinels)
     return replace(
         profile,
         fate=fate,

@@ -215,6 +215,20 @@ def outcome_like(names: Sequence[str]) -> list[bool]:
     ]
 
 
+def may_be_outcome(low: float, codes: Sequence[Sentinel]) -> bool:
+    """Whether a column may hold states or times, by its least value and its likely codes.
+
+    A score below zero is neither, but a code for a missing value says nothing of the others.
+
+    Examples
+    --------
+    >>> from branchwise.data.suspects import Sentinel, may_be_outcome
+    >>> may_be_outcome(-1.2, []), may_be_outcome(-99.0, [Sentinel(-99.0, 3)])
+    (False, True)
+    """
+    return low >= 0 or any(code.value == low for code in codes)
+
+
 def names_samples(name: str) -> bool:
     """Whether a column is called like one of names or numbers of samples.
 

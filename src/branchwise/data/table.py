@@ -379,7 +379,7 @@ def move_to_annotations(
 def check_no_infinity(
     X: Matrix, features: Sequence[str], samples: Sequence[str], source: str
 ) -> None:
-    """Infinity is no measurement; say where it is."""
+    """Infinity is not a measurement; say where it is."""
     values = X.data if sparse.issparse(X) else X
     # A sum is finite unless something is not; only then look for it, at the price of a mask.
     with np.errstate(over="ignore", invalid="ignore"):

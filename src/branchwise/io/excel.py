@@ -11,6 +11,7 @@ import numpy as np
 
 from .._compat import import_extra
 from .._messages import listed, setting
+from ..data.categories import SPREADSHEET_ERRORS
 from ..data.cells import look_at_text
 from ..data.dates import in_usual_unit
 from ..data.errors import InputError
@@ -18,14 +19,6 @@ from ..data.selection import Selection
 from ..data.table import check_known, check_unique, pandas_for_tables
 from .frames import Framed
 from .safety import check_stored, check_zip
-
-# Errors of formulas, which openpyxl gives as text.
-ERRORS = frozenset(
-    (
-        *("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NAME?", "#NULL!"),
-        *("#GETTING_DATA", "#SPILL!", "#CALC!"),
-    )
-)
 
 
 def frame_of_excel(path: Path, selection: Selection, *, sheet: str | None = None) -> Framed:
@@ -78,7 +71,7 @@ def opened(path: Path) -> Iterator[Any]:
 
 def trimmed(row: Sequence[Any]) -> list[Any]:
     """The cells of a row up to the last that is not empty."""
-    cells = [None if cell in ERRORS else cell for cell in row]
+    cells = [None if cell in SPREADSHEET_ERRORS else cell for cell in row]
     while cells and (cells[-1] is None or (isinstance(cells[-1], str) and not cells[-1].strip())):
         cells.pop()
     return cells

@@ -80,9 +80,7 @@ def table_from_frame(
         source,
         needs_features=not sorted_.selection.annotate,
     )
-    chosen: dict[str, Any] = sorted_.selection.given()
-    if sorted_.date_order is not None:
-        chosen["date_order"] = sorted_.date_order
+    chosen = sorted_.chosen()
     if framed.decimal != ".":
         chosen["decimal"] = framed.decimal
     return replace(table, chosen=chosen, sha256=framed.sha256, id=sorted_.id)
@@ -98,6 +96,11 @@ class Sorted(NamedTuple):
     selection: Selection  # with names in the place of patterns
     id: str | None  # the column that names them
     date_order: DateOrder = None  # as given, or as the dates themselves tell
+
+    def chosen(self) -> dict[str, Any]:
+        """How the next table is to be read."""
+        order = {} if self.date_order is None else {"date_order": self.date_order}
+        return self.selection.given() | order
 
 
 def sort_columns(

@@ -81,7 +81,7 @@ def lazy_array(
     where = np.empty((len(sizes), 1), dtype=object)
     for k, (stop, size) in enumerate(zip(stops, sizes, strict=True)):
         where[k, 0] = (stop - size, stop) if pieces is None else (stop - size, stop, pieces[k])
-    # The date, so that a file that was written anew is not taken for what was read before.
+    # The date, so that a file that was written again is not taken for what was read before.
     token = dask.base.tokenize(str(path), path.stat().st_mtime_ns, read, given, stops)
     meta: Any = sparse.csr_array((0, 0)) if is_sparse else np.empty((0, 0))
     return array.map_blocks(

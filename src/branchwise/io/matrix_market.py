@@ -54,7 +54,7 @@ def find_matrix(folder: Path) -> Path:
     found = sorted(p for pattern in ("*.mtx", "*.mtx.gz") for p in folder.glob(pattern))
     if not found:
         raise InputError(
-            f"{folder} is a folder without a .mtx or .parquet file and is no .zarr; "
+            f"{folder} is a folder without a .mtx or .parquet file and is not a .zarr; "
             "pass a file, or a folder with matrix.mtx, barcodes.tsv and features.tsv."
         )
     if len(found) > 1:

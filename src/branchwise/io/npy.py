@@ -92,7 +92,7 @@ def opened_npz(path: Path) -> Iterator[Any]:
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError) as error:
         raise unreadable(path, error) from error
     except (MemoryError, NotImplementedError, RuntimeError, SyntaxError, TokenError) as error:
-        # An array that does not fit, an unknown or encrypted archive, a header that is no literal.
+        # An array that does not fit, an unknown or encrypted archive, a header beyond literals.
         raise unreadable(path, error) from error
 
 
@@ -104,7 +104,7 @@ def as_text(values: Any) -> Any:
 def check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> None:
     """The header of an array must agree with the bytes that follow it, before room is made."""
     if not member.filename.endswith(".npy"):
-        raise InputError(f"{path} holds {member.filename!r}, which is no array of NumPy.")
+        raise InputError(f"{path} holds {member.filename!r}, which is not an array of NumPy.")
     with archive.open(member) as file:
         version = np.lib.format.read_magic(file)
         read = (

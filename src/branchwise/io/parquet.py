@@ -144,7 +144,7 @@ def lazy_parquet(path: Path, selection: Selection, *, date_order: DateOrder = No
     pieces, sizes = parquet_pieces(described, 8 * len(chosen))
     rows = lazy_array(parquet_rows, path, (chosen,), sizes, len(chosen), pieces=pieces)
     table = make_table(rows, found.features, found.samples, found.annotations, str(path))
-    return replace(table, chosen=found.selection.given())
+    return replace(table, chosen=found.chosen(), id=found.id)
 
 
 def parquet_pieces(described: Any, row_bytes: int) -> tuple[list[Any], list[int]]:

@@ -148,7 +148,7 @@ def read_cells(path: str | Path, **reading: Any) -> Cells:
 def profile_cells(cells: Cells, encoded: Mapping[str, str] | None = None) -> list[ColumnProfile]:
     r"""The profile of every column, with what a fit would do with it.
 
-    `encoded` has the columns that become features although they are no numbers, and as what.
+    `encoded` has the columns that become features although they are not numbers, and as what.
 
     Examples
     --------

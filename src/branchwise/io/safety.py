@@ -12,9 +12,10 @@ import math
 import os
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from xml.parsers import expat
 
 from .._compat import import_extra
 from ..data.table import InputError
@@ -58,6 +59,8 @@ def check_stored(shape: Iterable[int], itemsize: int, stored: int, what: str) ->
 
 # Sheets of equal rows are packed as tightly as this, but no others.
 MOST_PACKED = 200
+# So much XML at most is read, in such pieces, to find its first element.
+MOST_BEFORE, PIECE = 2**20, 2**12
 
 
 def check_zip(path: Path) -> None:
@@ -73,19 +76,70 @@ def check_zip(path: Path) -> None:
                     "not read."
                 )
             for member in members:
-                if member.filename.endswith((".xml", ".rels")):
-                    with archive.open(member) as file:
-                        start = file.read(4096)
-                    if b"<!DOCTYPE" in start or b"<!ENTITY" in start:
+                with archive.open(member) as file:
+                    if may_define_entities(file):
                         raise InputError(
-                            f"{member.filename} in {path} defines entities, which no spreadsheet "
-                            "writes; the file is damaged or hostile, and is not read."
+                            f"{member.filename} in {path} defines entities, or hides whether it "
+                            "does, which no spreadsheet does; the file is damaged or hostile, and "
+                            "is not read."
                         )
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
         raise InputError(
             f"{path} cannot be read ({str(error).rstrip('. ')}); it is cut short, damaged, "
             "protected by a password or of another format: save it again as .xlsx, or as CSV."
         ) from error
+
+
+class _Doctype(Exception):
+    """Where entities are defined."""
+
+
+class _Element(Exception):
+    """Behind which none are."""
+
+
+def may_define_entities(file: IO[bytes]) -> bool:
+    """Whether XML has a document type, where entities are defined, before its first element.
+
+    Read by a parser, since the text may be in any encoding and may begin with comments of any
+    length. What is not XML defines nothing.
+
+    Examples
+    --------
+    >>> import io
+    >>> from branchwise.io.safety import may_define_entities
+    >>> texts = ["<a/>", "<!-- <!DOCTYPE a> --><a/>", "<!-- --><!DOCTYPE a><a/>", "no XML"]
+    >>> [may_define_entities(io.BytesIO(text.encode("utf-16"))) for text in texts]
+    [False, False, True, False]
+    """
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = stop_at(_Doctype)
+    parser.StartElementHandler = stop_at(_Element)
+    try:
+        for _ in range(MOST_BEFORE // PIECE):
+            piece = file.read(PIECE)
+            parser.Parse(piece, not piece)
+            if not piece:
+                return False
+    except _Doctype:
+        return True
+    except _Element:
+        return False
+    except expat.ExpatError as error:
+        # Other parsers may know what this one does not.
+        return error.code == expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
+    except (LookupError, ValueError):  # the name of an encoding that Python does not take
+        return True
+    return True
+
+
+def stop_at(found: type[Exception]) -> Callable[..., None]:
+    """A handler that ends parsing."""
+
+    def stop(*_: Any) -> None:
+        raise found
+
+    return stop
 
 
 # HDF5
@@ -289,7 +343,7 @@ def check_zarr(path: Path) -> None:
             if entry.is_symlink():
                 refuse(path, entry, "is a symbolic link")
             if not (entry.is_dir() or entry.is_file()):
-                refuse(path, entry, "is no ordinary file")
+                refuse(path, entry, "is not an ordinary file")
             if name in METADATA and name in files:
                 check_codecs(read_json(entry, path), entry, path)
 
@@ -300,7 +354,7 @@ def read_json(entry: Path, path: Path) -> Any:
         return json.loads(entry.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{entry.relative_to(path)} in {path} is no valid JSON; the folder is damaged."
+            f"{entry.relative_to(path)} in {path} is not valid JSON; the folder is damaged."
         ) from error
 
 

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from .._messages import parameter, setting
 from ..data.categories import INEXACT, MISSING
 from ..data.cells import CODE
 from ..data.composed import composed
@@ -98,7 +99,8 @@ def read_frame(text: "Text", selection: Selection, usual: str = ".") -> Framed:
         raise undecodable(text) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
+            f"{path} cannot be unpacked ({error}); it is cut short or not a gzip file: copy it "
+            "again."
         ) from error
     except pandas.errors.ParserError as error:
         check_rows(text, names, head.separator)
@@ -360,7 +362,8 @@ def check_encoding(text: Text) -> None:
         start = text.from_start().read(4096)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
-            f"{path} cannot be unpacked ({error}); it is cut short or no gzip file: copy it again."
+            f"{path} cannot be unpacked ({error}); it is cut short or not a gzip file: copy it "
+            "again."
         ) from error
     if not start.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path} is empty; a table has a header and at least one row.")
@@ -368,8 +371,8 @@ def check_encoding(text: Text) -> None:
         return
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(
-            f"{path} is UTF-16 text; read it with --encoding utf-16 (in Python encoding='utf-16'), "
-            "or save it as UTF-8."
+            f"{path} is UTF-16 text; read it with {setting('encoding', 'utf-16')}, or save it as "
+            "UTF-8."
         )
     if b"\0" in start:
         line = start[: start.index(b"\0")].count(b"\n") + 1
@@ -385,12 +388,12 @@ def undecodable(text: Text) -> InputError:
     if text.encoding == UTF_8:
         return InputError(
             f"line {line} of {text.path} is not UTF-8 text (perhaps Latin-1 or Windows-1252); read "
-            "it with --encoding latin-1 or --encoding cp1252 (in Python encoding='latin-1'), or "
-            "save the file as UTF-8."
+            f"it with {setting('encoding', 'latin-1')} or {setting('encoding', 'cp1252')}, or save "
+            "the file as UTF-8."
         )
     return InputError(
         f"line {line} of {text.path} is not text in the encoding {text.encoding}; name another "
-        "one by --encoding (in Python encoding=…), or leave it out for UTF-8."
+        f"one by {parameter('encoding')}, or leave it out for UTF-8."
     )
 
 
@@ -470,7 +473,7 @@ def choose_separator(text: Text) -> str:
 
 
 def choose_decimal(rows: Sequence[Sequence[str]], separator: str, usual: str = ".") -> str:
-    """A comma, if it is no separator and numbers are written with it and never with a point.
+    """A comma, if it is not a separator and numbers are written with it and never with a point.
 
     Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
     Where nothing decides it is the usual sign.

@@ -141,14 +141,14 @@ def read_begun(path: Path, facts: dict[str, Any], Y: Any) -> Begun | None:
         found, found_mean, found_seen, begun = parse(state)
     except Unsound as error:
         raise ModelFileError(
-            f"{path} {error}; it cannot be resumed from: delete it and fit anew."
+            f"{path} {error}; it cannot be resumed from: delete it and fit again."
         ) from error
     for name, value in facts.items():
         if not is_same(found.get(name), value):
             raise ValueError(
                 f"checkpoint={str(path)!r} is of a fit with {name}={found.get(name)}, but "
                 f"this one has {name}={value}; resume with the same data and parameters, or "
-                "fit anew without resume=True."
+                "fit again without resume=True."
             )
     scale = np.sqrt(Y.energy / Y.n_rows) + np.abs(Y.mean).max()
     if not (
@@ -157,7 +157,7 @@ def read_begun(path: Path, facts: dict[str, Any], Y: Any) -> Begun | None:
     ):
         raise ValueError(
             f"checkpoint={str(path)!r} is of a fit to other data; resume with the same "
-            "data, or fit anew without resume=True."
+            "data, or fit again without resume=True."
         )
     return begun.in_basis(Y)
 

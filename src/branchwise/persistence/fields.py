@@ -77,7 +77,7 @@ class Fields:
         """Numbers in double precision that nothing is computed from: NaN and infinity may be."""
         value = self.take(name)
         if not isinstance(value, np.ndarray) or value.dtype != np.float64:
-            raise Unsound(f"has a {name} that is no array of float64")
+            raise Unsound(f"has a {name} that is not an array of float64")
         self._check_shape(name, value.shape, shape)
         return value
 
@@ -85,7 +85,7 @@ class Fields:
         """Unsigned integers of 64 bits."""
         value = self.take(name)
         if not isinstance(value, np.ndarray) or value.dtype != np.uint64:
-            raise Unsound(f"has a {name} that is no array of uint64")
+            raise Unsound(f"has a {name} that is not an array of uint64")
         self._check_shape(name, value.shape, shape)
         return value
 
@@ -93,12 +93,12 @@ class Fields:
         """Edges between nodes, each with the smaller end first, in order, none twice."""
         value = self.take(name)
         if not isinstance(value, np.ndarray) or value.dtype.kind != "i":
-            raise Unsound(f"has {name} that are no array of integers")
+            raise Unsound(f"has {name} that are not an array of integers")
         self._check_shape(name, value.shape, ("n_edges", "2"))
         n_nodes = self.sizes[nodes]
         i, j = value.astype(np.int64).T
         if not ((i >= 0) & (i < j) & (j < n_nodes)).all():
-            raise Unsound(f"has {name} that are no pairs of nodes from 0 to {n_nodes - 1}")
+            raise Unsound(f"has {name} that are not pairs of nodes from 0 to {n_nodes - 1}")
         if not (np.diff(i * n_nodes + j) > 0).all():
             raise Unsound(f"has {name} that are not in order")
         return np.column_stack([i, j]).astype(np.intp)
@@ -141,14 +141,14 @@ class Fields:
         value = self.take(name)
         is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
         if not is_list or len(value) != length:
-            raise Unsound(f"has {name} that are no list of {length} strings")
+            raise Unsound(f"has {name} that are not a list of {length} strings")
         return value
 
     def _array(self, name: str, value: Any, shape: tuple[str, ...]) -> Floats:
         known = (np.float32, np.float64) if self.dtype is None else (self.dtype,)
         if not isinstance(value, np.ndarray) or value.dtype not in known:
             listed = " or ".join(np.dtype(dtype).name for dtype in known)
-            raise Unsound(f"has a {name} that is no array of {listed}")
+            raise Unsound(f"has a {name} that is not an array of {listed}")
         self.dtype = value.dtype
         self._check_shape(name, value.shape, shape)
         return value

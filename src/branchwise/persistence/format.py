@@ -28,7 +28,7 @@ from .._writing import replacing_bytes
 FORMAT = "branchwise model"
 VERSION = 1
 CONTENTS = "contents.json"
-# The values that are no arrays: a million names of features fit in.
+# The values that are not arrays: a million names of features fit in.
 MAX_CONTENTS = 2**25
 MEMBER = re.compile(r"\d{3,9}-\w{1,40}\.npy", re.ASCII)
 # The earliest date that a zip file can name, whenever it is written: equal models, equal bytes.
@@ -50,7 +50,7 @@ BROKEN = (
 
 
 class ModelFileError(ValueError):
-    """A file is no model file, is broken, or says what cannot be."""
+    """A file is not a model file, is broken, or says what cannot be."""
 
 
 class Unsound(ValueError):
@@ -94,7 +94,7 @@ def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     text = json.dumps(contents, allow_nan=False, indent=1).encode("ascii")
     if len(text) > MAX_CONTENTS:
         raise ValueError(
-            f"the values that are no arrays take {len(text):,} bytes but may take "
+            f"the values that are not arrays take {len(text):,} bytes but may take "
             f"{MAX_CONTENTS:,}; keep long lists as arrays."
         )
     with replacing_bytes(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -111,7 +111,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     ModelFileError
-        If the file is no model file, is broken, or was written by a later version.
+        If the file is not a model file, is broken, or was written by a later version.
 
     Examples
     --------
@@ -122,13 +122,13 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     >>> read_state(path)
     Traceback (most recent call last):
     ...
-    branchwise.persistence.format.ModelFileError: ...table.csv is no model file; pass a file ...
+    branchwise.persistence.format.ModelFileError: ...table.csv is not a model file; pass a file ...
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist; check its name and folder.")
     if not path.is_file():
-        raise ModelFileError(f"{path} is no file; {pass_a_model()}.")
+        raise ModelFileError(f"{path} is not a file; {pass_a_model()}.")
     with path.open("rb") as file:
         try:
             return _read(file)
@@ -140,7 +140,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def pass_a_model() -> str:
-    """What to do if a file is no model."""
+    """What to do if a file is not a model."""
     if is_for_command_line():
         return "pass OUT, the folder of a fit, or OUT/model.branchwise"
     return "pass a file that `save` wrote"
@@ -148,7 +148,7 @@ def pass_a_model() -> str:
 
 def _read(file: BinaryIO) -> dict[str, Any]:
     if file.read(4) != b"PK\x03\x04":
-        raise Unsound("is no model file", pass_a_model())
+        raise Unsound("is not a model file", pass_a_model())
     size = file.seek(0, os.SEEK_END)
     with zipfile.ZipFile(file) as archive:
         members = _checked_members(archive, size)
@@ -312,7 +312,7 @@ def _csr(parts: dict[str, Any]) -> Sparse:
     parts_of = {"data": (data, "biufc"), "indices": (indices, "i"), "indptr": (indptr, "i")}
     for name, (part, kinds) in parts_of.items():
         if not isinstance(part, np.ndarray) or part.ndim != 1 or part.dtype.kind not in kinds:
-            raise Unsound(f"has a sparse matrix whose {name} are no vector of numbers")
+            raise Unsound(f"has a sparse matrix whose {name} are not a vector of numbers")
     is_sound = len(indptr) == shape[0] + 1 and len(indices) == len(data)
     is_sound = is_sound and indptr[0] == 0 and indptr[-1] == len(data)
     is_sound = is_sound and bool((indptr[:-1] <= indptr[1:]).all())
@@ -447,7 +447,7 @@ def read_npy(file: IO[bytes], size: int) -> Floats:
     length = int.from_bytes(start[len(MAGIC) :], "little")
     header = HEADER.fullmatch(file.read(length))
     if not start.startswith(MAGIC) or header is None:
-        raise ValueError("is no array of numbers, booleans or text")
+        raise ValueError("is not an array of numbers, booleans or text")
     order, kind, digits, by_columns, dims = (group.decode("ascii") for group in header.groups())
     width = int(digits)
     if width not in ({width} - {0} if kind == "U" else SIZES[kind]):

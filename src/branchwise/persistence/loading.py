@@ -114,7 +114,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     branchwise.persistence.format.ModelFileError
-        If the file is no model file, is damaged, says what cannot be, or was written by a later
+        If the file is not a model file, is damaged, says what cannot be, or was written by a later
         version of branchwise with another format.
 
     Examples

@@ -83,7 +83,7 @@ def _whole(fields: Fields, name: str) -> Floats:
     """Whole numbers, one for each row that was held out."""
     values = fields.take(name)
     if not isinstance(values, np.ndarray) or values.dtype.kind != "i" or values.ndim != 1:
-        raise Unsound(f"has {name} in reference that are no array of integers")
+        raise Unsound(f"has {name} in reference that are not an array of integers")
     if fields.sizes.setdefault("n_scored", len(values)) != len(values):
         raise Unsound(f"has {len(values)} {name} in reference for others that were held out")
     return values

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from .._compat import effective_n_jobs, import_pandas
+from .._messages import listed, parameter
 from .._typing import Bools, Floats, Ints
 from ..data.dask import is_dask
 from ..data.moments import extremes
@@ -192,11 +193,38 @@ def scores_of(
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(scored)(fold, np.sort(part)) for part in parts
     )
+    failed = dict[str, int]()
     for part, done in zip(parts, found, strict=True):
-        for column, values in zip(scores, done, strict=True):
-            column[np.sort(part)] = values
+        if isinstance(done, str):
+            failed[done] = failed.get(done, 0) + len(part)
+        else:
+            for column, values in zip(scores, done, strict=True):
+                column[np.sort(part)] = values
         on_fold()
+    if failed:
+        warnings.warn(failure_message(failed, len(rows)), stacklevel=4)
     return scores
+
+
+def failure_message(failed: dict[str, int], n_rows: int) -> str:
+    """Of how many rows p is not known, by the reason.
+
+    Examples
+    --------
+    >>> from branchwise.placing.held_out import failure_message
+    >>> print(failure_message({"SVD did not converge": 12}, 60))
+    p is known of 48 of 60 rows only: without the others the tree could not be learned (SVD did not
+    converge). ...
+    """
+    n_known = n_rows - sum(failed.values())
+    known = f"known of {n_known:,} of {n_rows:,} rows only" if n_known else "not known"
+    without = "the others" if n_known else "a fifth of the rows"
+    why = listed((reason.rstrip(". ") for reason in failed), 2)
+    return (
+        f"p is {known}: without {without} the tree could not be learned ({why}). New samples are "
+        f"{'judged by these' if n_known else 'placed without p'}; leave out columns that hardly "
+        f"vary or are seldom known ({parameter('exclude')}), or add samples."
+    )
 
 
 def excess_of(scores: Scores) -> float:
@@ -215,13 +243,13 @@ def excess_of(scores: Scores) -> float:
     return max(1.0, float(np.median(scores.misfit)) / within) if within > 0 else 1.0
 
 
-def scored(fold: Fold, out: Ints) -> Scores:
-    """Rows by a tree that was learned without them."""
+def scored(fold: Fold, out: Ints) -> Scores | str:
+    """Rows by a tree that was learned without them, or why there is none."""
     with threadpool_limits(limits=1):
         return _scored(fold, out)
 
 
-def _scored(fold: Fold, out: Ints) -> Scores:
+def _scored(fold: Fold, out: Ints) -> Scores | str:
     rest = np.setdiff1d(np.arange(n_rows(fold.X)), out)
     try:
         with warnings.catch_warnings():
@@ -229,8 +257,8 @@ def _scored(fold: Fold, out: Ints) -> Scores:
             warnings.simplefilter("ignore", UserWarning)  # the fit itself has told
             view, model, preparation = learned_again(fold, rest)
             tree = around(view, model, preparation, *part_of(fold, rest), np.arange(len(rest)))
-    except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError):
-        return Scores(*np.full((5, len(out)), np.nan))
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return str(error) or type(error).__name__
     places = places_of(view)
     n_branches = len(view.branches.names)
     varies = those_that_vary(fold, preparation)

@@ -244,7 +244,7 @@ def numbers(values: Any, name: str, cmap: Any, center: float | None, parameter: 
         values = np.where(is_missing(values), np.nan, values).astype(float)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{parameter} has values that are no numbers; leave kind='number' out to colour by "
+            f"{parameter} has values that are not numbers; leave kind='number' out to colour by "
             "category."
         ) from error
     finite = values[np.isfinite(values)]

@@ -245,7 +245,7 @@ def choose_branches(path: Trajectory, branches: Any, to: Any) -> Ints:
     wanted = [branches] if isinstance(branches, str) else list(branches)
     unknown = [name for name in wanted if name not in names]
     if unknown or not wanted:
-        told = f"names {unknown[0]!r}, which is no branch" if unknown else "is empty"
+        told = f"names {unknown[0]!r}, which is not a branch" if unknown else "is empty"
         raise ValueError(f"branches {told}; there are {listed(names)}.")
     return np.array([names.index(name) for name in dict.fromkeys(wanted)])
 

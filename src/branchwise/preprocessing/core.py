@@ -881,8 +881,8 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         names = in_list(self.adjust)
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
             raise ValueError(
-                f"adjust={self.adjust!r} must be a list of different names of covariates; pass "
-                'text, for instance ["age", "sex"].'
+                f"{setting('adjust', self.adjust)} must be a list of different names of "
+                'covariates; pass text, for instance ["age", "sex"].'
             )
         check_encoding_parameters(self.categorical, self.ordinal, self.dates, self.ages)
 

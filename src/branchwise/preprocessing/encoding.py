@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import assigned
-from .._messages import counted, listed, parameter
+from .._messages import counted, is_for_command_line, listed, parameter, setting
 from .._typing import Bools, Floats, Ints
 from ..data.categories import (
     MISSING,
@@ -150,7 +150,7 @@ def check_single(ends: Sequence[str], known: Sequence[str]) -> None:
         fits, _ = look_up([end], known, "ages")
         if len(fits) > 1:
             raise ValueError(
-                f"ages has the pattern {end!r}, which fits {len(fits)} columns "
+                f"{parameter('ages')} has the pattern {end!r}, which fits {len(fits)} columns "
                 f"({listed(map(repr, fits), N_NAMED)}), but an age is between two dates; name one "
                 "of them."
             )
@@ -194,32 +194,34 @@ def check_encoding_parameters(categorical: Any, ordinal: Any, dates: Any, ages: 
     for option, names in (("categorical", categorical), ("dates", dates)):
         if not all(isinstance(name, str) for name in in_list(names)):
             raise ValueError(
-                f"{option}={names!r} must be a list of names or patterns of columns; pass text, "
-                'for instance ["sex", "*_status"].'
+                f"{setting(option, names)} must be a list of names or patterns of columns; pass "
+                'text, for instance ["sex", "*_status"].'
             )
     for name, levels in (ordinal or {}).items():
         if isinstance(levels, str) or not isinstance(levels, Sequence):
             raise ValueError(
-                f"ordinal has {levels!r} for {name!r}, but must have a list of all levels in their "
-                'order; pass for instance {"grade": ["low", "mid", "high"]}.'
+                f"{parameter('ordinal')} has {levels!r} for {name!r}, but must have a list of all "
+                'levels in their order; pass for instance {"grade": ["low", "mid", "high"]}.'
             )
         texts = [as_level(level) for level in levels]
         if len(texts) < 2 or len(set(texts)) < len(texts):
             raise ValueError(
-                f"ordinal gives {name!r} the levels {', '.join(map(repr, texts)) or 'none'}, but "
-                "must give two or more different ones, in their order."
+                f"{parameter('ordinal')} gives {name!r} the levels "
+                f"{', '.join(map(repr, texts)) or 'none'}, but must give two or more different "
+                "ones, in their order."
             )
         gaps = [text for text in texts if text in MISSING]
         if gaps:
             raise ValueError(
-                f"ordinal gives {name!r} the level {gaps[0]!r}, but such cells are missing values; "
-                "leave it out of the levels, or call it by another word in the table, too."
+                f"{parameter('ordinal')} gives {name!r} the level {gaps[0]!r}, but such cells are "
+                "missing values; leave it out of the levels, or call it by another word in the "
+                "table, too."
             )
     for name, ends in (ages or {}).items():
         if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
             raise ValueError(
-                f"ages has {ends!r} for {name!r}, but must have two columns of dates, from and to; "
-                'pass for instance {"age": ("born", "seen")}.'
+                f"{parameter('ages')} has {ends!r} for {name!r}, but must have two columns of "
+                'dates, from and to; pass for instance {"age": ("born", "seen")}.'
             )
 
 
@@ -542,8 +544,9 @@ class Encoding(NamedTuple):
             raise ValueError(
                 f"{listed(map(repr, strange), N_NAMED)} must hold numbers, but "
                 f"{'holds' if len(strange) == 1 else 'hold'} something else, such as "
-                f"{first_in(X[strange[0]])}; name what is a category in categorical or ordinal, "
-                "and what is a date in dates, or drop it."
+                f"{first_in(X[strange[0]])}; name what is a category in "
+                f"{parameter('categorical')} or {parameter('ordinal')}, and what is a date in "
+                f"{parameter('dates')}, or {'exclude' if is_for_command_line() else 'drop'} it."
             ) from cause
         rows, wrong = np.nonzero(np.isinf(table))
         if len(rows):
@@ -653,8 +656,8 @@ def first_date(days: Floats, name: str) -> str:
     """The first of the dates, which is day 0."""
     if np.isnan(days).all():
         raise ValueError(
-            f"column {name!r} is named in dates or ages, but none of its {len(days)} cells has a "
-            "value; leave it out."
+            f"column {name!r} is named in {parameter('dates')} or {parameter('ages')}, but none of "
+            f"its {len(days)} cells has a value; leave it out."
         )
     return as_iso(np.nanmin(days))
 

@@ -213,7 +213,7 @@ def checked_color(color: str | None, columns: list[Column], is_rooted: bool) -> 
     names = [*COMPUTED, *(column.name for column in columns)]
     if color not in names:
         raise ValueError(
-            f"color={color!r} is no column of this page; the columns are {listed(names)}."
+            f"color={color!r} is not a column of this page; the columns are {listed(names)}."
         )
     return color
 

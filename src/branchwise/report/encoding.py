@@ -211,8 +211,8 @@ def read_report(path: Any) -> Any:
         found = DATA.search(file.read())
     if found is None:
         raise ValueError(
-            f"{path} is no page of branchwise: it has no data; take a file that branchwise report "
-            "or to_html has written."
+            f"{path} is not a page of branchwise: it has no data; take a file that branchwise "
+            "report or to_html has written."
         )
     return decode(found[1])
 

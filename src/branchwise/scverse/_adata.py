@@ -146,7 +146,7 @@ def column_of(adata: "AnnData", column: Any, name: str) -> Any:
     """A column of obs."""
     if column not in adata.obs:
         raise ValueError(
-            f"{name} names {column!r}, which is no column of adata.obs; columns are "
+            f"{name} names {column!r}, which is not a column of adata.obs; columns are "
             f"{listed(map(repr, adata.obs.columns)) or 'missing'}; choose one of these."
         )
     return in_memory(adata.obs)[column]

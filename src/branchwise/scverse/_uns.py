@@ -96,8 +96,8 @@ def find_key(adata: "AnnData", key: str | None) -> str:
         raise ValueError(f"adata holds {listed(map(repr, present))}; choose one with key=….")
     if key not in present:
         raise KeyError(
-            f"key={key!r} is no tree of adata, which has {listed(map(repr, present)) or 'none'}; "
-            f"call {calls} first."
+            f"key={key!r} is not a tree of adata, which has "
+            f"{listed(map(repr, present)) or 'none'}; call {calls} first."
         )
     return key
 

@@ -105,7 +105,7 @@ def check_points(points: Any, nodes: Floats, names: Any) -> tuple[Floats, Any]:
 def check_order(table: Any, names: Any, parameter: str) -> None:
     """Rows with names of samples, in the order of the samples.
 
-    Numbers from 0 on are no names, and an index without any of the names is another one.
+    Numbers from 0 on are not names, and an index without any of the names is another one.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
         for name in wanted.ravel().tolist():
             if not isinstance(name, Hashable) or name not in row:
                 raise ValueError(
-                    f"{parameter}={name!r} is no sample; the names are "
+                    f"{parameter}={name!r} is not a sample; the names are "
                     f"{listed(map(repr, names.tolist()))}."
                 )
             if n_called[name] > 1:
@@ -181,7 +181,7 @@ def sample_rows(samples: Any, names: Any, parameter: str) -> Ints:
     wrong = wanted[(wanted < 0) | (wanted >= len(names))]
     if wrong.size:
         raise ValueError(
-            f"{parameter}={wrong.ravel()[0]} is no sample; row numbers go from 0 to "
+            f"{parameter}={wrong.ravel()[0]} is not a sample; row numbers go from 0 to "
             f"{len(names) - 1}."
         )
     return wanted.astype(np.intp)
@@ -271,7 +271,7 @@ def choose_features(
     >>> choose_features(["GATA1", "SPI1"], "GATA")
     Traceback (most recent call last):
     ...
-    ValueError: features names 'GATA', which is no feature; did you mean 'GATA1'?
+    ValueError: features names 'GATA', which is not a feature; did you mean 'GATA1'?
     """
     if features is None:
         return list(range(len(names)))
@@ -286,7 +286,7 @@ def choose_features(
                 if alike
                 else f"there are {listed(map(repr, names))}."
             )
-            raise ValueError(f"{parameter} names {name!r}, which is no feature; {hint}")
+            raise ValueError(f"{parameter} names {name!r}, which is not a feature; {hint}")
     if not chosen:
         raise ValueError(f"{parameter} is empty; name at least one, or leave {parameter} out.")
     return [column[name] for name in dict.fromkeys(chosen)]

@@ -25,7 +25,7 @@ from .learning import learn
 
 # So many names in a message.
 N_NAMED = 5
-# Fewer other features are no table to learn from.
+# Fewer other features are not a table to learn from.
 LEAST_LEFT = 2
 
 

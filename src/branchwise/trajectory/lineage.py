@@ -73,8 +73,8 @@ def lineage_to(path: Trajectory, to: Any = None) -> Lineage:
         raise ValueError(f"to={to!r} is the root itself; choose another tip: {listed(tips)}.")
     if not isinstance(to, str) or (to not in step and to not in row):
         raise ValueError(
-            f"to={to!r} is no tip; choose one of {listed(tips or names)}, another milestone, or a "
-            "branch."
+            f"to={to!r} is not a tip; choose one of {listed(tips or names)}, another milestone, or "
+            "a branch."
         )
     branches = [row[to] if to in row else step[to]]
     while found.parents[branches[-1]]:

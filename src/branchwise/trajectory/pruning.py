@@ -147,7 +147,7 @@ def tip_nodes(view: View, tips: Any) -> list[int]:
     wanted = np.atleast_1d(np.asarray(tips, dtype=object)).tolist()
     for tip in wanted:
         if not isinstance(tip, str) or tip not in node_of:
-            raise ValueError(f"tips={tip!r} is no tip; tips are {listed(node_of) or 'missing'}.")
+            raise ValueError(f"tips={tip!r} is not a tip; tips are {listed(node_of) or 'missing'}.")
     return [node_of[tip] for tip in wanted]
 
 

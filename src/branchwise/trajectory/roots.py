@@ -114,7 +114,7 @@ def node_numbers(nodes: Any, named: dict[int, str], n_nodes: int, parameter: str
             found.append(int(node))
         else:
             raise ValueError(
-                f"{parameter}={plain(node)!r} is no node of the graph; valid are "
+                f"{parameter}={plain(node)!r} is not a node of the graph; valid are "
                 f"{' and '.join(valid[: 2 if by_name else 1])}."
             )
     if not found:

@@ -14,7 +14,7 @@ const MISSING = new Set(["", ..."NA N/A n/a #N/A NaN nan NULL null <NA>".split("
 /** Missing among numbers and dates: in a column of words these may be words ("None" is a therapy). */
 const MISSING_AMONG_NUMBERS = new Set([
   ..."- -- . .. ? * none missing unknown nd n.d. n.a. na nan n/a null <na>".split(" "),
-  ..."#n/a #value! #div/0! #num! #ref!".split(" "),
+  ..."#n/a #value! #ref! #div/0! #num! #name? #null! #getting_data #spill! #calc!".split(" "),
 ]);
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 const INFINITE = /^([+-]?)inf(inity)?$/i;
@@ -263,7 +263,7 @@ function cellsOf({ cells, line }, width, isHeader) {
 }
 
 /**
- * Whether a cell is empty, or says so in a word that is no word.
+ * Whether a cell is empty, or says so in a word that is not a word.
  *
  * @param {string} text
  */
@@ -306,7 +306,7 @@ export function parseNumber(text, decimal = ".", grouping = "") {
   if (NOT_A_NUMBER.test(word)) {
     return NaN;
   }
-  throw new Error(`'${word}' is no number.`);
+  throw new Error(`'${word}' is not a number.`);
 }
 
 /**

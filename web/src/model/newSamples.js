@@ -232,7 +232,7 @@ function readNumber(cell, name, style, row) {
   const value = numberIn(cell, style);
   if (value === null) {
     throw new Error(
-      `column ${quoted(name)} holds ${quoted(cell.trim())} in data row ${row}, which is no ` +
+      `column ${quoted(name)} holds ${quoted(cell.trim())} in data row ${row}, which is not a ` +
         "number; mend the cell (an empty cell is a missing value, a decimal sign is a point) or " +
         "leave the row out.",
     );

@@ -25,7 +25,7 @@ export const GLOSSARY = {
     "How far a sample lies from the nearest place on the tree, column by column in units of what samples scatter there: about 1 for samples like those of the fit.",
   occupied: "The part of a branch that has samples; the rest leads through a gap.",
   pseudotime:
-    "The way along the tree from the root to a sample, in units of the data. It puts samples in an order; it is no time on a clock.",
+    "The way along the tree from the root to a sample, in units of the data. It puts samples in an order; it is not a time on a clock.",
   "p of a new sample":
     "The part of samples like those of the fit that lie as far from the tree as this one, measured by samples that were held out of the fit. At 0.05 or less a sample is far; of 100 samples like those of the fit about 5 are, by chance.",
   "probability of a branch":
@@ -37,7 +37,7 @@ export const GLOSSARY = {
   root: "Where pseudotime starts. Another root changes times and the names of branches, but not the tree.",
   share: "The part of all samples that are on the branch.",
   support:
-    "How often a branch is found again if the tree is learned anew from a part of the samples, drawn by chance (a resample). Below 80 % it is not sure.",
+    "How often a branch is found again if the tree is learned again from a part of the samples, drawn by chance (a resample). Below 80 % it is not sure.",
   tip: "An end of the tree: T1, T2, … T1 and T2 are the ends of the longest path.",
 };
 

@@ -84,7 +84,7 @@ test("signs between thousands are left out", () => {
   assert.equal(parseNumber("3,360", american.decimal, american.grouping), 3360);
   assert.equal(parseNumber("1.234", american.decimal, american.grouping), 1.234);
   for (const text of ["3,36", "0,567", "3,3600"]) {
-    assert.throws(() => parseNumber(text, american.decimal, american.grouping), /is no number/);
+    assert.throws(() => parseNumber(text, american.decimal, american.grouping), /is not a number/);
   }
   assert.equal(parseTable("a\tb\n1,500\t2").grouping, "");
 });
@@ -134,14 +134,27 @@ test("numbers are read as Python's float reads them", () => {
 });
 
 test("words for missing values are missing values", () => {
-  for (const text of ["", " ", "NA", "N/A", "nan", "-", "unknown", "None", "#DIV/0!", ".", "?"]) {
+  for (const text of [
+    "",
+    " ",
+    "NA",
+    "N/A",
+    "nan",
+    "-",
+    "unknown",
+    "None",
+    "#DIV/0!",
+    "#NAME?",
+    ".",
+    "?",
+  ]) {
     assert.ok(Number.isNaN(parseNumber(text)), text);
   }
 });
 
-test("other text is no number", () => {
+test("other text is not a number", () => {
   for (const text of ["0x10", "1_000", "abc", "1,5", "<5", "12 %", "1e", "--1", "true", "1 2"]) {
-    assert.throws(() => parseNumber(text), /is no number/, text);
+    assert.throws(() => parseNumber(text), /is not a number/, text);
   }
 });
 

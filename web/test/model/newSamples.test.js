@@ -211,12 +211,12 @@ const WRONG = {
   "text among numbers": [
     "bmi,crp\n20,1\n21,<5",
     modelOf(),
-    "column 'crp' holds '<5' in data row 2, which is no number; mend the cell",
+    "column 'crp' holds '<5' in data row 2, which is not a number; mend the cell",
   ],
   "text in a row without a header": [
     "P1,20,<5",
     modelOf(),
-    "column 'crp' holds '<5' in data row 1, which is no number",
+    "column 'crp' holds '<5' in data row 1, which is not a number",
   ],
   "missing values": [
     "bmi,crp\n,1\n,NA\n1,2",
@@ -267,7 +267,7 @@ const WRONG = {
     ADJUSTED,
     "covariate 'sex' has the level 'x', but its levels in fit were 'f', 'm'; leave such rows out",
   ],
-  "a covariate that is no number": [
+  "a covariate that is not a number": [
     "bmi,crp,age,sex\n1,2,old,f",
     ADJUSTED,
     "covariate 'age' must hold numbers, as it did in fit, but holds 'old' in data row 1; mend",

@@ -335,7 +335,7 @@ def make_estimator(method: str, params: dict[str, Any]) -> Any:
     for name in params:
         if name not in known:
             raise TypeError(
-                f"{name!r} is no parameter of {estimator.__name__}; they are {listed(known)}."
+                f"{name!r} is not a parameter of {estimator.__name__}; they are {listed(known)}."
             )
     return estimator(**params)
 
