@@ -242,9 +242,10 @@ def check_left_out(
     if not (exclude and preparation.encodes):
         return
     plan, left_out = preparation.plan(known, source), set(look_up(exclude, known, "exclude")[0])
-    both = [name for name in plan.columns if name in left_out and plan.kind_of(name) in MAKERS]
+    kinds = plan.kinds
+    both = [name for name in plan.columns if name in left_out and kinds[name] in MAKERS]
     if both:
-        told = (f"{name!r} ({parameter(MAKERS[plan.kind_of(name)])})" for name in both)
+        told = (f"{name!r} ({parameter(MAKERS[kinds[name]])})" for name in both)
         raise ValueError(
             f"{parameter('exclude')} leaves out what is to be a feature: {listed(told, 5)}; name "
             f"{'it' if len(both) == 1 else 'each of them'} in one of the two."
