@@ -1,7 +1,7 @@
 """Training rows as if they were new: everything is learned again without them, by fifths."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -379,13 +379,23 @@ def has_variety(X: Floats) -> Bools:
 
 
 def ranges(X: Any) -> tuple[Floats, Floats]:
-    """The least and the largest known value of each column; infinity where it has no numbers."""
+    """The least and the largest known value of each column; of none, all numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import ranges
+    >>> ranges(np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]))
+    (array([  1., -inf]), array([ 3., inf]))
+    """
     if sparse.issparse(X) and not np.isnan(X.data).any():
         return extremes(sparse.csc_array(X))
-    if isinstance(X, np.ndarray) and not np.isnan(X).any():
-        return extremes(np.asarray(X, dtype=np.float64))
     numbers = numbers_in(X)
-    return ranges_of_columns([numbers[:, j] for j in range(numbers.shape[1])])
+    low = np.fmin.reduce(numbers, axis=0, initial=np.inf)
+    high = np.fmax.reduce(numbers, axis=0, initial=-np.inf)
+    has_none = low > high
+    low[has_none], high[has_none] = -np.inf, np.inf
+    return low, high
 
 
 def numbers_in(X: Any) -> Floats:
@@ -401,21 +411,3 @@ def numbers_in(X: Any) -> Floats:
     found = np.full(X.shape, np.nan)
     found[:, kinds] = X.loc[:, kinds].to_numpy(dtype=np.float64, na_value=np.nan)
     return found
-
-
-def ranges_of_columns(columns: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """The range of the known values of each; of none, all numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.placing.held_out import ranges_of_columns
-    >>> ranges_of_columns([np.array([1.0, np.nan, 3.0]), np.array([np.nan])])
-    (array([  1., -inf]), array([ 3., inf]))
-    """
-    low, high = np.full((2, len(columns)), np.inf) * [[-1], [1]]
-    for j, values in enumerate(columns):
-        known = values[~np.isnan(values)]
-        if len(known):
-            low[j], high[j] = known.min(), known.max()
-    return low, high
