@@ -303,11 +303,10 @@ def advise_on_size(n_samples: int, n_features: int) -> list[str]:
 
 def advise_on_codes(X: Matrix, names: Sequence[str], moments: Moments) -> list[str]:
     """Values that are likely codes for missing ones."""
-    told, values = [], set[str]()
+    told = []
     for j in np.flatnonzero(may_have_sentinels(moments.low, moments.high)).tolist():
         codes = find_sentinels(column_of(X, j))
         if codes:
-            values |= {f"{code.value:g}" for code in codes}
             shown = " and ".join(f"{code.value:g} in {code.n_cells:,}" for code in codes)
             told.append(f"{str(names[j])!r} ({shown})")
     if not told:
