@@ -405,7 +405,11 @@ def numbers_in(X: Any) -> Floats:
     if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return np.asarray(X, dtype=np.float64)
     is_numeric = import_pandas().api.types.is_numeric_dtype
-    kinds = [is_numeric(kind) for kind in X.dtypes]
+    # Those of NumPy are told at once, of many columns as well.
+    kinds = [
+        dtype.kind in "biufc" if isinstance(dtype, np.dtype) else is_numeric(dtype)
+        for dtype in X.dtypes
+    ]
     if all(kinds):
         return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     found = np.full(X.shape, np.nan)
