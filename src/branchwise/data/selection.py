@@ -145,6 +145,8 @@ def look_up(
     [Unknown(name='z', option='color', is_pattern=False),
      Unknown(name='y?', option='color', is_pattern=True)]
     """
+    if not patterns:
+        return [], []
     present, chosen = set(map(composed, known)), set[str]()
     unknown = []
     for pattern in map(composed, patterns):
