@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from .._compat import effective_n_jobs, import_pandas
 from .._typing import Bools, Floats, Ints
 from ..data.dask import is_dask
-from ..data.moments import extremes
+from ..data.moments import extremes, have_variety
 from ..data.row_order import canonical_order
 from ..estimators.base import without_checkpoint
 from ..preprocessing import Preparation
@@ -38,8 +38,6 @@ TOL, N_STRETCHES = 1e-3, 60
 # The part of the rows held out of which nothing is told, and the least that is: a residual, and how
 # far a value lies beyond the range of its column, as a part of it.
 USUAL, LEAST_TOLD, LEAST_ROOM = 0.95, 3.0, 0.1
-# Rows that differ from the most frequent value of a column that has a say in how far a row is.
-LEAST_VARIED = 5
 
 
 class Fold(NamedTuple):
@@ -351,30 +349,17 @@ def order_of(X: Any) -> Ints:
 
 
 def has_variety(X: Floats) -> Bools:
-    """Which columns have at least five rows that differ from the most frequent value.
+    """Which columns have a say: those that vary, or all if none does.
 
-    The others are nearly constant: rare mutations, rare levels. Without the one row that has such a
-    value, nothing is known of how it scatters, so that rows held out cannot tell how far a new row
-    with it is. All columns have if none has.
+    Without the one row that has a rare value, nothing is known of how it scatters, so that rows
+    held out cannot tell how far a new row with it is.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_columns)
         NaN is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.placing.held_out import has_variety
-    >>> rare, usual = np.zeros(20), np.arange(20.0)
-    >>> rare[:4] = 1
-    >>> has_variety(np.column_stack([rare, usual]))
-    array([False,  True])
     """
-    n_known = (~np.isnan(X)).sum(axis=0)
-    # A value that more than half of the rows have is in the middle of them; NaN comes last.
-    middle = np.sort(X, axis=0)[n_known // 2 - (n_known > 0), np.arange(X.shape[1])]
-    found = n_known - (middle == X).sum(axis=0) >= LEAST_VARIED
+    found = have_variety(X)
     return found if found.any() else np.ones(X.shape[1], dtype=bool)
 
 
