@@ -159,7 +159,7 @@ def look_at_odd(
         first, bad = int(np.argmax(is_bad)), texts[codes[is_bad]]
         n_levels, row = len(set(texts)), int(rows[first]) + 1
         found = Odd(name, kind_of(bad), len(bad), n_cells, texts[codes[first]], row, n_levels)
-        return Looked(odd=found._replace(parts=by_kind(found, bad, rows[is_bad])))
+        return Looked(odd=found._replace(parts=by_kind(found, bad, rows[is_bad].tolist())))
     split = [WITH_UNIT.fullmatch(text) for text in texts]
     units = Counter[str]()
     for found_in, count in zip(split, counts.tolist(), strict=True):
