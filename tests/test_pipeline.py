@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 import branchwise
 from branchwise import SPL, DDRTree, DRTree, Preparation
 from branchwise.data.columns import column
+from branchwise.data.table import as_table
 from branchwise.datasets import make_tree
 from branchwise.io import Table, read_table
 from branchwise.io.lazy import Rows
@@ -898,3 +899,17 @@ def test_a_folder_of_results_is_loaded_by_its_name(frame, tmp_path):
         branchwise.load(tmp_path)
     made.save(tmp_path / "model.branchwise")
     assert branchwise.load(tmp_path).features == made.features
+
+
+def test_a_sparse_table_is_placed_by_a_model_with_categories(clinic):
+    """It cannot have the categories, which are missing then."""
+    frame = clinic[list("abcd")].abs()
+    fitted = frame.assign(sex=["f", "m"] * (len(frame) // 2))
+    made = fit_pipeline(fitted, preparation=Preparation(categorical=["sex"]))
+    dense = as_table(frame)
+    told = "has no values of 1 of the 5 features: 'sex'"
+    with pytest.warns(UserWarning, match=told):
+        places = made.place(dense)
+    with pytest.warns(UserWarning, match=told):
+        again = made.place(replace(dense, X=sparse.csr_array(dense.X)))
+    pd.testing.assert_frame_equal(places, again)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
@@ -242,9 +242,10 @@ def check_left_out(
     if not (exclude and preparation.encodes):
         return
     plan, left_out = preparation.plan(known, source), set(look_up(exclude, known, "exclude")[0])
-    both = [name for name in plan.columns if name in left_out and plan.kind_of(name) in MAKERS]
+    kinds = plan.kinds
+    both = [name for name in plan.columns if name in left_out and kinds[name] in MAKERS]
     if both:
-        told = (f"{name!r} ({parameter(MAKERS[plan.kind_of(name)])})" for name in both)
+        told = (f"{name!r} ({parameter(MAKERS[kinds[name]])})" for name in both)
         raise ValueError(
             f"{parameter('exclude')} leaves out what is to be a feature: {listed(told, 5)}; name "
             f"{'it' if len(both) == 1 else 'each of them'} in one of the two."
@@ -265,7 +266,8 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
     ['crp', 'sex']
     """
     encoded = encoded_columns(table, preparation)
-    both = [name for name in encoded if name in set(adjusted)]
+    left_out = set(adjusted)
+    both = [name for name in encoded if name in left_out]
     if both:
         raise ValueError(
             f"{listed(map(repr, both), 5)} cannot be adjusted for and be a feature; leave "
@@ -278,7 +280,7 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
             f"categories, dates and ages are encoded in a table in memory, but {table.source} "
             f"{kind}; leave {encoders()} out, or pass a DataFrame."
         )
-    left_out, others = set(adjusted), set(encoded) - set(table.features)
+    others = set(encoded) - set(table.features)
     found = [
         *(name for name in table.features if name not in left_out),
         *(name for name in names_of(table) if name in others),
@@ -335,7 +337,8 @@ def advice(
     if is_dask(table.X):
         return [*advise_on_outcomes(features), *wide]
     encoded = encoded_columns(table, preparation)
-    numbers = [name for name in features if name not in set(encoded)]
+    others = set(encoded)
+    numbers = [name for name in features if name not in others]
     found = [*advise_on_table(columns(table, numbers), numbers, encoded), *wide]
     if not (preparation.standardize or preparation.rank_normalize):
         given = covariates(table, adjusted)
@@ -359,7 +362,8 @@ def measured(step: Encoding | None, X: Any, features: Sequence[str]) -> tuple[An
     if step is None:
         return X, list(features)
     kept = np.flatnonzero(~step.is_indicator)
-    return X[:, kept], [step.names[j] for j in kept]
+    names = step.names
+    return X[:, kept], [names[j] for j in kept]
 
 
 def drop_incomplete(
@@ -774,14 +778,13 @@ class Pipeline:
             raise InputError(self.nothing_there(table.source, known))
         if "encode" not in self.preparation.steps_:
             return known_columns(table, self.features)
-        found = {name: column(table, name) for name in names_of(table) if name in self._wanted}
-        absent = [name for name in self.features if name not in found]
+        has = set(known)
+        present = [name for name in self.features if name in has]
+        absent = [name for name in self.features if name not in has]
         check_numbers_there(table, [name for name in self.numbers if name in table.annotations])
-        pandas = import_pandas()
-        frame = pandas.DataFrame(
-            {name: found.get(name, np.nan) for name in self.features},
-            index=table.annotations.index,
-        )
+        if sparse.issparse(table.X):
+            table = replace(table, X=table.X.toarray())
+        frame = named_columns(table, present).reindex(columns=self.features)
         return self.preparation.encode(frame), absent
 
     def nothing_there(self, source: str, known: Sequence[str]) -> str:
@@ -864,7 +867,8 @@ def check_adjusted(table: Table, preparation: Preparation) -> None:
     """What a preparation adjusts for is known of every sample."""
     names = adjusted_columns(table, preparation)
     known = names_of(table)
-    absent = [name for name in names if name not in set(known)]
+    has = set(known)
+    absent = [name for name in names if name not in has]
     if absent:
         close = [near(name, known)[:1] for name in absent]
         hint = f"; is it {listed([repr(each[0]) for each in close])}?" if all(close) else "."

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from branchwise.data.moments import Moments, extremes, merge_moments
+from branchwise.data.moments import Moments, extremes, have_variety, merge_moments
 
 
 def moments(X, *, with_products=True, keeps_lost=False):
@@ -56,3 +57,19 @@ def test_extremes_have_the_zeros_of_a_sparse_matrix(kind):
     low, high = extremes(kind(np.array([[1.0, 0.0], [2.0, -3.0]])))
     np.testing.assert_array_equal(low, [1.0, -3.0])
     np.testing.assert_array_equal(high, [2.0, 0.0])
+
+
+@given(
+    X=arrays(
+        np.float64,
+        st.tuples(st.integers(0, 14), st.integers(1, 3)),
+        elements=st.sampled_from([0.0, 1.0, 2.0, np.nan]),
+    )
+)
+def test_variety_is_five_values_beside_the_most_frequent_one(X):
+    wanted = []
+    for column in X.T:
+        known = column[~np.isnan(column)]
+        most = np.unique(known, return_counts=True)[1].max(initial=0)
+        wanted.append(len(known) - most >= 5)
+    assert have_variety(X).tolist() == wanted

@@ -107,6 +107,11 @@ def test_shared_ends_make_a_pattern():
     assert shortest(["crp_1", "crp_2", "crp_3"], ["age"]) == ["crp_*"]
 
 
+def test_the_pattern_of_most_names_comes_first_and_the_next_counts_what_is_left():
+    names = ["a_1", "a_2", "a_3", "a_4", "b_1", "c_1", "d_2", "e_2", "f_2"]
+    assert shortest(names, []) == ["a_*", "*_2", "b_1", "c_1"]
+
+
 def test_names_are_written_so_that_the_shell_and_the_option_read_them_again():
     import shlex
 

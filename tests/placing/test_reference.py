@@ -438,3 +438,9 @@ def test_a_column_that_was_constant_has_no_range(table):
     rows = table.assign(k=3.0)
     made = fit_pipeline(rows[:60], DDRTree(2, **QUICK), Preparation(standardize=True))
     assert (made.place(rows[60:65].assign(k=8.0))["out_of_range"] == "").all()
+
+
+def test_a_reference_is_shown_in_one_line():
+    one, rows = np.ones(3), np.arange(40)
+    made = Reference(np.eye(2), one, one > 0, one, one, rows, one[rows % 3], rows, 3.0, 0.1)
+    assert repr(made) == "<Reference: 40 rows held out, 3 columns>"

@@ -104,7 +104,8 @@ def planned(
         check_left_out(options.exclude, preparation, cells.names, cells.source)
     except (ValueError, Usage) as error:
         return preparation, {}, None if cells.error is not None else str(error)
-    encoded = {name: ENCODED_AS[plan.kind_of(name)] for name in plan.columns}
+    kinds = plan.kinds
+    encoded = {name: ENCODED_AS[kinds[name]] for name in plan.columns}
     return preparation, encoded, None
 
 

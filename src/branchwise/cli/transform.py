@@ -161,7 +161,8 @@ def without(reading: dict[str, Any], error: InputError, *, keeps_id: bool) -> di
     {'id': None, 'features': ['hb'], 'exclude': [], 'annotate': ['site']}
     """
     if isinstance(error, MissingFeaturesError):
-        left = [name for name in reading["features"] if name not in set(error.names)]
+        missing = set(error.names)
+        left = [name for name in reading["features"] if name not in missing]
         return reading | ({"features": left} if left or reading["annotate"] else {})
     if not isinstance(error, UnknownNameError):
         return reading

@@ -14,7 +14,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import rankdata
 
 from .._messages import is_for_command_line, listed, parameter, setting
-from .._typing import Floats, Ints, Matrix
+from .._typing import Bools, Floats, Ints, Matrix
+from .moments import have_variety
 from .suspects import (
     Sentinel,
     find_far,
@@ -56,8 +57,6 @@ MOST_COMPARED, MOST_WORK = 1000, 2e10
 APART = 1e-5
 N_PROJECTIONS = 4
 N_NEIGHBOURS = 16
-# Rows that differ from the most frequent value: with fewer, rare columns agree by chance.
-LEAST_VARIED = 5
 
 # Noise in D features of N samples hides a direction whose variance is below √(D/N) times that of
 # the noise of a feature (Baik, Ben Arous and Péché): below three times at this ratio.
@@ -401,7 +400,8 @@ def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
     X = sparse.csc_array(X) if sparse.issparse(X) else X
     compared = np.unique(pairs)
     varies = np.zeros(len(usable), dtype=bool)
-    varies[compared] = varied_rows(X, usable[compared], moments) >= LEAST_VARIED
+    # Columns that are rarely something else agree by chance.
+    varies[compared] = varied(X, usable[compared])
     first = np.arange(len(usable))
     for j, k in pairs:
         if first[j] == first[k] or not (varies[j] and varies[k]):
@@ -460,24 +460,21 @@ def alike_by_projections(projections: Floats) -> Ints:
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
-def varied_rows(X: Matrix, columns: Ints, moments: Moments) -> Ints:
-    """Rows that differ from the least value, or from the largest if these are fewer."""
-    above, below = np.zeros(len(columns), dtype=np.intp), np.zeros(len(columns), dtype=np.intp)
-    for block in blocks(X[:, columns]):
-        above += (block != moments.low[columns]).sum(axis=0)
-        below += (block != moments.high[columns]).sum(axis=0)
-    return np.minimum(above, below)
+def varied(X: Matrix, columns: Ints) -> Bools:
+    """Which of these columns have rows enough that differ from the most frequent value."""
+    step = max(1, PIECE // max(X.shape[0], 1))
+    parts = (X[:, columns[start : start + step]] for start in range(0, len(columns), step))
+    return np.concatenate(
+        [have_variety(part.toarray() if sparse.issparse(part) else part) for part in parts]
+    )
 
 
 def are_copies(X: Matrix, i: int, j: int) -> bool:
-    """Whether two columns are equal up to unit, offset and rounding, in rows enough to tell."""
+    """Whether two columns are equal up to unit, offset and rounding."""
     a, b = column_of(X, i), column_of(X, j)
     if (np.isnan(a) != np.isnan(b)).any():
         return False
     a, b = a[~np.isnan(a)], b[~np.isnan(b)]
-    most = np.unique(a, return_counts=True)[1].max()
-    if len(a) - most < LEAST_VARIED:
-        return False
     by_value = abs(float(unit(a) @ unit(b)))
     if by_value >= ALIKE:
         by_rank = abs(float(unit(rankdata(a)) @ unit(rankdata(b))))

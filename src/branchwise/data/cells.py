@@ -2,12 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._compat import import_pandas
+from .._typing import Bools, Ints
 from .categories import is_no_number
 
 # A whole number with a zero before it is a code: 07766 is not 7766.
@@ -107,41 +108,68 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
     """
     pandas = import_pandas()
     present = np.flatnonzero(column.notna().to_numpy())
-    text = np.array([cell.strip() for cell in column.to_numpy(object)[present]], dtype=object)
-    spelt = np.array([is_no_number(cell) for cell in text], bool)
-    rows, text = present[~spelt], text[~spelt]
-    good = ~np.isnan(pandas.to_numeric(pandas.Series(text, dtype=object), errors="coerce"))
+    # Of many cells there are few texts, in the order in which they come; these are looked at.
+    codes, cells = pandas.factorize(column.to_numpy(object)[present])
+    texts = np.array([cell.strip() for cell in cells], dtype=object)
+    is_text = np.array([not is_no_number(text) for text in texts], bool)
+    known = is_text[codes]
+    rows, codes, texts = present[known], (np.cumsum(is_text) - 1)[codes[known]], texts[is_text]
+    good = ~np.isnan(pandas.to_numeric(pandas.Series(texts, dtype=object), errors="coerce"))
     good = np.asarray(good, dtype=bool)
     if not is_number:
-        if any(cell[0] == "0" and CODE.fullmatch(cell) for cell in text[good]):
+        if any(text[0] == "0" and CODE.fullmatch(text) for text in texts[good]):
             return Looked(is_code=True)
-        if typed and (good.all() or not len(text)):
+        if typed and (good.all() or not len(texts)):
             return Looked()
-        if not len(text) and spelt.any():
+        if not len(texts) and not is_text.all():
             return Looked()
     if not good.all():
-        return look_at_odd(str(column.name), text, rows, good, len(column))
+        return look_at_odd(str(column.name), texts, codes, rows, good, len(column))
     numbers = np.full(len(column), np.nan)
-    numbers[rows] = [float(cell) for cell in text]
+    numbers[rows] = np.array([float(text) for text in texts])[codes]
     return Looked(numbers)
 
 
-def look_at_odd(name: str, text: Any, rows: Any, good: Any, n_cells: int) -> Looked:
-    """The same for known cells of which some are not numbers."""
-    meant = np.array([MEANT_AS_NUMBER.fullmatch(cell) is not None for cell in text])
-    bad = text[~good]
-    if np.mean(meant | good) > 0.5:
-        first = int(np.argmin(good))
-        kind, n_levels = kind_of(bad), len(set(text))
-        found = Odd(name, kind, len(bad), n_cells, text[first], int(rows[first]) + 1, n_levels)
-        return Looked(odd=found._replace(parts=by_kind(found, bad, rows[~good])))
-    split = [WITH_UNIT.fullmatch(cell) for cell in text]
-    units = Counter(found[2] for found in split if found)
-    if sum(units.values()) <= len(text) / 2 or not are_units(units):
+def of_each(judge: Callable[[str], Any], cells: Iterable[str]) -> list[Any]:
+    """What is to be said of each cell; the same text is looked at once.
+
+    Examples
+    --------
+    >>> from branchwise.data.cells import of_each, one_kind
+    >>> of_each(one_kind, ["<5", "high", "<5"])
+    ['limit', 'word', 'limit']
+    """
+    cells = list(cells)
+    found = {cell: judge(cell) for cell in dict.fromkeys(cells)}
+    return [found[cell] for cell in cells]
+
+
+def look_at_odd(
+    name: str, texts: Any, codes: Ints, rows: Ints, good: Bools, n_cells: int
+) -> Looked:
+    """The same for known cells of which some are not numbers.
+
+    `texts` are the different ones, and `good` says which of these are numbers; `codes` are those of
+    the cells, which are in these `rows`.
+    """
+    counts = np.bincount(codes, minlength=len(texts))
+    meant = np.array([MEANT_AS_NUMBER.fullmatch(text) is not None for text in texts])
+    if counts[meant | good].sum() > len(codes) / 2:
+        is_bad = ~good[codes]
+        first, bad = int(np.argmax(is_bad)), texts[codes[is_bad]]
+        n_levels, row = len(set(texts)), int(rows[first]) + 1
+        found = Odd(name, kind_of(bad), len(bad), n_cells, texts[codes[first]], row, n_levels)
+        return Looked(odd=found._replace(parts=by_kind(found, bad, rows[is_bad].tolist())))
+    split = [WITH_UNIT.fullmatch(text) for text in texts]
+    units = Counter[str]()
+    for found_in, count in zip(split, counts.tolist(), strict=True):
+        units.update({found_in[2]: count} if found_in else {})
+    if sum(units.values()) <= len(codes) / 2 or not are_units(units):
         return Looked()
-    first, number = next((k, found[1]) for k, found in enumerate(split) if found)
+    first, number = next((k, found_in[1]) for k, found_in in enumerate(split) if found_in)
     written = [unit for unit, _ in units.most_common()] + ([""] if (meant | good).any() else [])
-    return Looked(unit=WithUnit(name, text[first], int(rows[first]) + 1, number, written))
+    row = int(rows[np.argmax(codes == first)]) + 1
+    return Looked(unit=WithUnit(name, texts[first], row, number, written))
 
 
 def are_units(units: Counter[str]) -> bool:
@@ -172,7 +200,7 @@ def is_unit(text: str) -> bool:
 
 def kind_of(cells: Sequence[str]) -> str:
     """What keeps cells from being numbers; words, if anything of that is among them."""
-    kinds = Counter(one_kind(cell) for cell in cells)
+    kinds = Counter(of_each(one_kind, cells))
     return "word" if "word" in kinds else kinds.most_common(1)[0][0]
 
 
@@ -188,7 +216,7 @@ def by_kind(odd: Odd, cells: Sequence[str], rows: Sequence[int]) -> tuple[Odd, .
     >>> [(p.kind, p.n_bad, p.first, p.row) for p in by_kind(odd, ["<5", "1,5", "<3"], [0, 4, 7])]
     [('limit', 2, '<5', 1), ('comma', 1, '1,5', 5)]
     """
-    kinds = [one_kind(cell) for cell in cells]
+    kinds = of_each(one_kind, cells)
     commas = Counter(kind for kind in kinds if kind in ("comma", "thousands"))
     usual = commas.most_common(1)[0][0] if commas else ""
     kinds = [usual if kind in commas else kind for kind in kinds]

@@ -16,6 +16,8 @@ from sklearn.utils.validation import validate_data
 from .._typing import Floats, Ints, Matrix, Sparse
 from .masked import unmasked
 
+# What tables of numbers are kept as.
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 # What to do about scikit-learn's complaints, by a piece of their text.
 REMEDIES = {
     "could not convert": "X must hold numbers: drop columns of text or encode them, for instance "
@@ -65,7 +67,8 @@ def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) ->
     >>> check_numbers([[1, None]])
     array([[ 1., nan]])
     """
-    names = [name for name in getattr(X, "columns", []) if isinstance(name, Hashable)]
+    # Of a kind that is known at once: abstract ones are slow to tell.
+    names = [name for name in getattr(X, "columns", []) if isinstance(name, str | Hashable)]
     for name, number in Counter(names).items():
         if number > 1:
             raise ValueError(
@@ -73,14 +76,36 @@ def check_numbers(X: Any, estimator: Any = None, ensure_min_samples: int = 1) ->
                 "some."
             )
     return check_array(
-        unmasked(X),
+        unmasked(as_array(X)),
         accept_sparse="csr",
-        dtype=[np.float64, np.float32],
+        dtype=list(FLOATS),
         ensure_all_finite=False,
         ensure_min_samples=ensure_min_samples,
         estimator=estimator,
         input_name="X",
     )
+
+
+def as_array(X: Any) -> Any:
+    """A DataFrame of pandas as an array if all columns are plain numbers; others as they are.
+
+    Scikit-learn would make the same array, but look at each column by itself first.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.checks import as_array
+    >>> as_array(pd.DataFrame({"age": [50, 61], "crp": [1.5, 2.0]}))
+    array([[50. ,  1.5],
+           [61. ,  2. ]])
+    """
+    if not (hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")):
+        return X
+    dtypes = list(X.dtypes)
+    if not dtypes or not all(isinstance(of, np.dtype) and of.kind in "iuf" for of in dtypes):
+        return X
+    common = np.result_type(*set(dtypes))
+    return X.to_numpy(dtype=common if common in FLOATS else np.float64)
 
 
 @contextmanager

@@ -154,8 +154,9 @@ def named_columns(table: Table, names: Sequence[str]) -> Any:
     """
     known = set(table.features)
     others = [name for name in names if name not in known and name in table.annotations]
+    is_other = set(others)
     if others and not is_dask(table.X) and not sparse.issparse(table.X):
-        numbers = named_columns(table, [name for name in names if name not in set(others)])
+        numbers = named_columns(table, [name for name in names if name not in is_other])
         # By position: names of samples may be repeated.
         about = table.annotations[others].set_axis(numbers.index, axis=0)
         return import_pandas().concat([numbers, about], axis=1)[list(names)]

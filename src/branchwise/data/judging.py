@@ -221,10 +221,11 @@ def check_turned(notes: dict[str, str], selection: Selection, source: str) -> No
     branchwise.data.errors.InputError: 'seen' of a.csv holds '31/01/2020', which is not a date with
     the month first, as date_order says; write such dates as 2020-01-31, or leave date_order out ...
     """
+    asked = set(selection.annotate)
     turned = [
         f"{name!r} of {source} holds {note}"
         for name, note in notes.items()
-        if name in set(selection.annotate) and note.endswith(" first")
+        if name in asked and note.endswith(" first")
     ]
     if turned:
         raise InputError(

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .._typing import Floats, Matrix
+from .._typing import Bools, Floats, Matrix
 
 
 class Moments(NamedTuple):
@@ -69,6 +69,34 @@ def merge_moments(a: Moments, b: Moments) -> Moments:
 def square(x: Floats, n_dims: int) -> Floats:
     """The products of all pairs of numbers for two dimensions, their squares for one."""
     return np.outer(x, x) if n_dims == 2 else x**2
+
+
+# Rows that differ from the most frequent value of a column: with fewer, little is known of it.
+LEAST_VARIED = 5
+
+
+def have_variety(X: Floats) -> Bools:
+    """Which columns have at least five known values that differ from the most frequent one.
+
+    The others are nearly constant: rare mutations, rare levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.moments import have_variety
+    >>> rare, usual = np.zeros(20), np.arange(20.0)
+    >>> rare[:4] = 1
+    >>> have_variety(np.column_stack([rare, usual]))
+    array([False,  True])
+    """
+    n_known = (~np.isnan(X)).sum(axis=0)
+    ordered, at = np.sort(X, axis=0), np.arange(X.shape[1])  # NaN comes last
+    found = n_known > LEAST_VARIED
+    # All but four are equal if, in order, one of the first five is the one that is so much later.
+    for first in range(min(LEAST_VARIED, len(X))):
+        last = np.maximum(first + n_known - LEAST_VARIED, 0)
+        found &= ordered[first] != ordered[np.minimum(last, len(X) - 1), at]
+    return found
 
 
 def extremes(X: Matrix) -> tuple[Floats, Floats]:

@@ -4,8 +4,10 @@ import csv
 import io
 import re
 import shlex
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import translate
+from heapq import heapify, heappop, heappush
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -143,6 +145,8 @@ def look_up(
     [Unknown(name='z', option='color', is_pattern=False),
      Unknown(name='y?', option='color', is_pattern=True)]
     """
+    if not patterns:
+        return [], []
     present, chosen = set(map(composed, known)), set[str]()
     unknown = []
     for pattern in map(composed, patterns):
@@ -371,6 +375,8 @@ def selection(
 SEPARATOR = re.compile(r"[_ .:-]")
 # As many names are written out; more are better put into a file.
 MOST_WRITTEN = 12
+# Names that a pattern is worth its place for.
+LEAST_SHARED = 3
 
 
 def shortest(names: Sequence[str], known: Iterable[str]) -> list[str]:
@@ -385,26 +391,54 @@ def shortest(names: Sequence[str], known: Iterable[str]) -> list[str]:
     >>> shortest(["a_mut", "b_mut", "c_mut", "stage"], ["age"])
     ['*_mut', 'stage']
     """
-    left, others, found = list(names), [*known], list[str]()
-    while True:
-        ends: dict[str, int] = {}
-        for name in left:
-            places = [found_at.start() for found_at in SEPARATOR.finditer(name)]
-            inner = [place for place in places if 0 < place < len(name) - 1]
-            if inner:
-                for pattern in (f"*{name[inner[-1] :]}", f"{name[: inner[0] + 1]}*"):
-                    ends[pattern] = ends.get(pattern, 0) + 1
-        for pattern in sorted(ends, key=lambda pattern: -ends[pattern]):
-            part, is_end = pattern.strip("*"), pattern.startswith("*")
-            if ends[pattern] < 3 or WILDCARD.search(part):
-                continue
-            fits = str.endswith if is_end else str.startswith
-            if not any(fits(other, part) for other in others):
-                left = [name for name in left if not fits(name, part)]
-                found.append(pattern)
-                break
-        else:
-            return found + left
+    shared: dict[tuple[str, bool], list[int]] = {}
+    whole: dict[str, list[int]] = {}  # a name that is nothing but the end fits, too
+    for k, name in enumerate(names):
+        whole.setdefault(name, []).append(k)
+        for end in ends_of(name):
+            shared.setdefault(end, []).append(k)
+    forward = sorted(known)
+    backward = sorted(name[::-1] for name in forward)
+    # Most names first, then those that stand first.
+    waiting = [
+        (-len(rows), rows[0], is_start, part)
+        for (part, is_start), rows in shared.items()
+        if len(rows) >= LEAST_SHARED and not WILDCARD.search(part)
+        if not (begins(forward, part) if is_start else begins(backward, part[::-1]))
+    ]
+    heapify(waiting)
+    left, found = dict(enumerate(names)), list[str]()
+    while waiting:
+        count, first, is_start, part = heappop(waiting)
+        rows = [k for k in shared[part, is_start] if k in left]
+        if len(rows) < LEAST_SHARED:
+            continue
+        if (-len(rows), rows[0]) != (count, first):  # others took some of its names
+            heappush(waiting, (-len(rows), rows[0], is_start, part))
+            continue
+        for k in [*rows, *(k for k in whole.get(part, ()) if k in left)]:
+            del left[k]
+        found.append(f"{part}*" if is_start else f"*{part}")
+    return [*found, *left.values()]
+
+
+def ends_of(name: str) -> list[tuple[str, bool]]:
+    """What is from the last separator on, and up to the first, and which of both it is.
+
+    Examples
+    --------
+    >>> from branchwise.data.selection import ends_of
+    >>> ends_of("tp53_exon_mut"), ends_of("age")
+    ([('_mut', False), ('tp53_', True)], [])
+    """
+    places = [found.start() for found in SEPARATOR.finditer(name, 1, max(1, len(name) - 1))]
+    return [(name[places[-1] :], False), (name[: places[0] + 1], True)] if places else []
+
+
+def begins(ordered: Sequence[str], part: str) -> bool:
+    """Whether any of these names, which are sorted, begins like this."""
+    k = bisect_left(ordered, part)
+    return k < len(ordered) and ordered[k].startswith(part)
 
 
 def option_text(names: Sequence[str]) -> str:

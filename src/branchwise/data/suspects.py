@@ -179,6 +179,8 @@ PHRASES = tuple(
         )
     )
 )
+# Few names have one of these, so that few are compared with all phrases.
+BEGIN_PHRASES = frozenset(phrase[0] for phrase in PHRASES)
 # Overall, progression-free, disease-free survival: alone, or with what makes it clear.
 ABBREVIATIONS = words_of("os pfs dfs rfs efs dss mfs dmfs css ttp ttr ttd ttnt pfi dfi fu")
 # "status" alone is one, and that of these; that of a receptor or of smoking is not.
@@ -270,6 +272,8 @@ def is_outcome(parts: tuple[str, ...]) -> bool:
         return True
     if "status" in words and words <= {"status"} | ABOUT_STATUS:
         return True
+    if words.isdisjoint(BEGIN_PHRASES):
+        return False
     return any(
         parts[k : k + len(phrase)] == phrase for phrase in PHRASES for k in range(len(parts))
     )

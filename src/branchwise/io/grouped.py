@@ -88,7 +88,8 @@ def read_groups(
     if decimal == "." and separator != ",":
         return {}
     sign = "." if decimal == "," else ","
-    words = [name for name in frame if frame[name].dtype.kind == "O" and name not in spared]
+    kinds = zip(frame.columns, frame.dtypes, strict=True)
+    words = [name for name, dtype in kinds if dtype.kind == "O" and name not in spared]
     found = {name: without_groups(frame[name], sign) for name in words}
     return {name: plain for name, plain in found.items() if plain is not None}
 

@@ -10,7 +10,7 @@ from ..data.dates import ORDERS
 from ..data.instants import instant
 from ..data.selection import exact, literal
 from ..preprocessing.covariates import Residuals
-from ..preprocessing.encoding import CATEGORY, DATE, END, ORDINAL, Encoding, Plan, in_list
+from ..preprocessing.encoding import CATEGORY, DATE, END, NUMBER, ORDINAL, Encoding, Plan, in_list
 from ..preprocessing.steps import Axes, Logarithms, Medians, NormalScores, Scales, TreeMeans
 from .fields import is_covariance
 
@@ -179,7 +179,9 @@ def _check_encoding(step: Encoding, names: list[str] | None, parameters: dict[st
         {name: ends for name, *ends in ages},
     )
     _need({*plan.columns} <= {*columns}, "encodes other columns than its features")
-    _need(kinds == [plan.kind_of(name) for name in columns], "has encode.kinds unlike parameters")
+    planned = plan.kinds
+    fits = kinds == [planned.get(name, NUMBER) for name in columns]
+    _need(fits, "has encode.kinds unlike parameters")
     _need(step.ages == ages, "has encode.ages unlike ages")
     for field in ("levels", "firsts", "orders"):
         values = getattr(step, field)

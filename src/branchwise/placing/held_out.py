@@ -1,7 +1,7 @@
 """Training rows as if they were new: everything is learned again without them, by fifths."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from .._compat import effective_n_jobs, import_pandas
 from .._messages import listed, parameter
 from .._typing import Bools, Floats, Ints
 from ..data.dask import is_dask
-from ..data.moments import extremes
+from ..data.moments import extremes, have_variety
 from ..data.row_order import canonical_order
 from ..estimators.base import without_checkpoint
 from ..preprocessing import Preparation
@@ -39,8 +39,6 @@ TOL, N_STRETCHES = 1e-3, 60
 # The part of the rows held out of which nothing is told, and the least that is: a residual, and how
 # far a value lies beyond the range of its column, as a part of it.
 USUAL, LEAST_TOLD, LEAST_ROOM = 0.95, 3.0, 0.1
-# Rows that differ from the most frequent value of a column that has a say in how far a row is.
-LEAST_VARIED = 5
 
 
 class Fold(NamedTuple):
@@ -403,41 +401,38 @@ def order_of(X: Any) -> Ints:
 
 
 def has_variety(X: Floats) -> Bools:
-    """Which columns have at least five rows that differ from the most frequent value.
+    """Which columns have a say: those that vary, or all if none does.
 
-    The others are nearly constant: rare mutations, rare levels. Without the one row that has such a
-    value, nothing is known of how it scatters, so that rows held out cannot tell how far a new row
-    with it is. All columns have if none has.
+    Without the one row that has a rare value, nothing is known of how it scatters, so that rows
+    held out cannot tell how far a new row with it is.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_columns)
         NaN is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.placing.held_out import has_variety
-    >>> rare, usual = np.zeros(20), np.arange(20.0)
-    >>> rare[:4] = 1
-    >>> has_variety(np.column_stack([rare, usual]))
-    array([False,  True])
     """
-    n_known = (~np.isnan(X)).sum(axis=0)
-    # A value that more than half of the rows have is in the middle of them; NaN comes last.
-    middle = np.sort(X, axis=0)[n_known // 2 - (n_known > 0), np.arange(X.shape[1])]
-    found = n_known - (middle == X).sum(axis=0) >= LEAST_VARIED
+    found = have_variety(X)
     return found if found.any() else np.ones(X.shape[1], dtype=bool)
 
 
 def ranges(X: Any) -> tuple[Floats, Floats]:
-    """The least and the largest known value of each column; infinity where it has no numbers."""
+    """The least and the largest known value of each column; of none, all numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.held_out import ranges
+    >>> ranges(np.array([[1.0, np.nan], [np.nan, np.nan], [3.0, np.nan]]))
+    (array([  1., -inf]), array([ 3., inf]))
+    """
     if sparse.issparse(X) and not np.isnan(X.data).any():
         return extremes(sparse.csc_array(X))
-    if isinstance(X, np.ndarray) and not np.isnan(X).any():
-        return extremes(np.asarray(X, dtype=np.float64))
     numbers = numbers_in(X)
-    return ranges_of_columns([numbers[:, j] for j in range(numbers.shape[1])])
+    low = np.fmin.reduce(numbers, axis=0, initial=np.inf)
+    high = np.fmax.reduce(numbers, axis=0, initial=-np.inf)
+    has_none = low > high
+    low[has_none], high[has_none] = -np.inf, np.inf
+    return low, high
 
 
 def numbers_in(X: Any) -> Floats:
@@ -447,27 +442,13 @@ def numbers_in(X: Any) -> Floats:
     if not (hasattr(X, "dtypes") and hasattr(X, "columns")):
         return np.asarray(X, dtype=np.float64)
     is_numeric = import_pandas().api.types.is_numeric_dtype
-    kinds = [is_numeric(kind) for kind in X.dtypes]
+    # Those of NumPy are told at once, of many columns as well.
+    kinds = [
+        dtype.kind in "biufc" if isinstance(dtype, np.dtype) else is_numeric(dtype)
+        for dtype in X.dtypes
+    ]
     if all(kinds):
         return np.asarray(X.to_numpy(dtype=np.float64, na_value=np.nan))
     found = np.full(X.shape, np.nan)
     found[:, kinds] = X.loc[:, kinds].to_numpy(dtype=np.float64, na_value=np.nan)
     return found
-
-
-def ranges_of_columns(columns: Sequence[Floats]) -> tuple[Floats, Floats]:
-    """The range of the known values of each; of none, all numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.placing.held_out import ranges_of_columns
-    >>> ranges_of_columns([np.array([1.0, np.nan, 3.0]), np.array([np.nan])])
-    (array([  1., -inf]), array([ 3., inf]))
-    """
-    low, high = np.full((2, len(columns)), np.inf) * [[-1], [1]]
-    for j, values in enumerate(columns):
-        known = values[~np.isnan(values)]
-        if len(known):
-            low[j], high[j] = known.min(), known.max()
-    return low, high

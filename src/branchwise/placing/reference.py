@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .._messages import counted
 from .._typing import Bools, Floats, Ints
 from ..solvers.conditional import TreeModel
 from .places import Places
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reference:
     """How rows scatter around a tree, and how far from it those lay that it was not learned from.
 
@@ -49,6 +50,8 @@ class Reference:
     >>> known = np.full(19, 10)
     >>> varies, low, rows = one > 0, 0 * one, np.arange(19)
     >>> found = Reference(np.eye(1), one, varies, low, one, rows, misfit, known, 3.0, 0.1)
+    >>> found
+    <Reference: 19 rows held out, 1 column>
     >>> found.p_values(np.array([2.5, 1.0]), np.array([10, 10]))
     array([0.05, 0.7 ])
     """
@@ -63,6 +66,10 @@ class Reference:
     n_known: Ints
     usual: float
     room: float
+
+    def __repr__(self) -> str:
+        rows, columns = counted(len(self.rows), "row"), counted(len(self.noise), "column")
+        return f"<Reference: {rows} held out, {columns}>"
 
     @cached_property
     def calibration(self) -> tuple[float, float]:

@@ -139,7 +139,8 @@ def complete_rows(X: Any, covariates: Any = None) -> Bools:
     others = other_columns(X)
     complete = np.logical_and.reduce([~is_blank(X[name]) for name in others]) if others else None
     if others:
-        X = X[[name for name in X.columns if name not in set(others)]]
+        left_out = set(others)
+        X = X[[name for name in X.columns if name not in left_out]]
     if complete is None or X.shape[1]:
         with remedies():
             known = all_known(check_numbers(X))

@@ -82,13 +82,23 @@ class Plan(NamedTuple):
         ends = [name for pair in self.ages.values() for name in pair]
         return list(dict.fromkeys([*self.categorical, *self.ordinal, *self.dates, *ends]))
 
-    def kind_of(self, name: str) -> str:
-        """What a column of the table is."""
-        if name in self.dates:
-            return DATE
-        if name in self.categorical or name in self.ordinal:
-            return CATEGORY if name in self.categorical else ORDINAL
-        return END if any(name in pair for pair in self.ages.values()) else NUMBER
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each of these columns is; all others of the table are numbers.
+
+        Examples
+        --------
+        >>> from branchwise.preprocessing.encoding import Plan
+        >>> Plan(["sex"], {}, ["seen"], {"age": ["born", "seen"]}).kinds
+        {'born': 'end of an age', 'seen': 'date', 'sex': 'category'}
+        """
+        # What comes later wins: the end of an age may be a date by itself, too.
+        return {
+            **{name: END for pair in self.ages.values() for name in pair},
+            **dict.fromkeys(self.ordinal, ORDINAL),
+            **dict.fromkeys(self.categorical, CATEGORY),
+            **dict.fromkeys(self.dates, DATE),
+        }
 
 
 def make_plan(
@@ -172,7 +182,8 @@ def check_plan(plan: Plan, known: Sequence[str]) -> None:
                 f"column {name!r} is named in {' and '.join(map(parameter, ways))}, but a column "
                 "is encoded in one way; leave it out of all but one."
             )
-    taken = [name for name in plan.ages if name in set(known)]
+    present = set(known)
+    taken = [name for name in plan.ages if name in present]
     if taken:
         raise ValueError(
             f"{parameter('ages')} has the new name {taken[0]!r}, but the table has a column of "
@@ -304,7 +315,8 @@ class Encoding(NamedTuple):
     def fit(cls, X: Any, plan: Plan) -> "Encoding":
         """Levels, shares and first dates of a table."""
         columns = [str(name) for name in X.columns]
-        kinds = [plan.kind_of(name) for name in columns]
+        planned = plan.kinds
+        kinds = [planned.get(name, NUMBER) for name in columns]
         problems = Problems()
         levels: list[list[str] | None] = []
         orders: list[Order] = []

@@ -109,7 +109,7 @@ class Logarithms(NamedTuple):
     def check(self, X: Matrix, names: Any = None) -> None:
         """Values are above −1."""
         values = X.data if sparse.issparse(X) else X
-        if values.size == 0 or values.min() > -1:
+        if not (values <= -1).any():  # a minimum would be NaN for one gap
             return
         cells = sparse.coo_array(X)
         is_wrong = cells.data <= -1
@@ -134,6 +134,20 @@ class Logarithms(NamedTuple):
         X = X.copy()
         X[:, self.is_number] = np.log1p(X[:, self.is_number])
         return X
+
+
+def unit_of(low: Floats, high: Floats) -> Floats:
+    """The largest value of each column: in units of this no square can vanish."""
+    unit = np.maximum(-low, high)
+    unit[unit == 0] = 1.0
+    return unit
+
+
+def scale_of(low: Floats, high: Floats, unit: Floats, variance: Floats) -> Floats:
+    """The standard deviation by the variance in these units; 0 for a constant."""
+    sd = np.sqrt(variance)
+    is_constant = (low == high) | (sd <= CONSTANT_RTOL)
+    return np.where(is_constant, 0.0, sd * unit)
 
 
 class Scales(NamedTuple):
@@ -164,25 +178,31 @@ class Scales(NamedTuple):
         if not sparse.issparse(X) and np.isnan(X).any():
             return cls.of_known(X).sparing(is_indicator)
         low, high = extremes(X)
-        # In units of the largest value, so that no square can vanish.
-        unit = np.maximum(-low, high)
-        unit[unit == 0] = 1.0
+        unit = unit_of(low, high)
         if sparse.issparse(X):
             parts = sparse.csr_array((X.data / unit[X.indices], X.indices, X.indptr), X.shape)
             mean, variance = mean_variance_axis(parts, axis=0)
         else:
             parts = X / unit
             mean, variance = parts.mean(axis=0), parts.var(axis=0)
-        sd = np.sqrt(variance)
-        is_constant = (low == high) | (sd <= CONSTANT_RTOL)
-        scale = np.where(is_constant, 0.0, sd * unit)
+        scale = scale_of(low, high, unit, variance)
         return cls(mean * unit, scale, is_centred=not sparse.issparse(X)).sparing(is_indicator)
 
     @classmethod
     def of_known(cls, X: Floats) -> "Scales":
         """The same of each column of a table with gaps, from its known values."""
-        parts = [cls.fit(column[~np.isnan(column)][:, np.newaxis]) for column in X.T]
-        mean, scale = (np.concatenate(values) for values in list(zip(*parts, strict=True))[:2])
+        columns = np.ascontiguousarray(X.T)
+        is_known = ~np.isnan(columns)
+        counts = is_known.sum(axis=1)
+        mean, scale = np.empty((2, len(columns)))
+        for count in np.unique(counts):  # as many at a time as fill a matrix without gaps
+            some = counts == count
+            known = columns[some][is_known[some]].reshape(-1, count)
+            low, high = known.min(axis=1), known.max(axis=1)
+            unit = unit_of(low, high)
+            parts = known / unit[:, np.newaxis]
+            mean[some] = parts.mean(axis=1) * unit
+            scale[some] = scale_of(low, high, unit, parts.var(axis=1))
         return cls(mean, scale, is_centred=True)
 
     def sparing(self, columns: Bools | None) -> "Scales":

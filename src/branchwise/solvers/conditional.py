@@ -79,7 +79,11 @@ def condition(model: TreeModel, rows: Floats) -> Conditional:
     >>> found.probabilities.round(3), found.mean.round(3)
     (array([[0., 1.]]), array([[10.]]))
     """
-    sums = sums_over_columns(model, rows)
+    return condition_on(model, sums_over_columns(model, rows))
+
+
+def condition_on(model: TreeModel, sums: "Sums") -> Conditional:
+    """The same when the sums over the columns are known."""
     known, G, b, K = sums.known, sums.G, sums.b, sums.K
     C, d = model.places, len(model.axes)
     squared = squared_distances(model, sums)
@@ -141,32 +145,6 @@ def fill(model: TreeModel, rows: Floats, found: Conditional) -> Floats:
     return np.where(np.isnan(rows), model.mean + found.mean @ model.axes, rows)
 
 
-def coordinates(model: TreeModel, rows: Floats, found: Conditional) -> tuple[Floats, Floats]:
-    """Linear coordinates A(y − mean) given what is known: their mean and their covariance.
-
-    Where all is known they are the estimator's own, and the covariance is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from branchwise.solvers.conditional import TreeModel, condition, coordinates
-    >>> axes, places = np.array([[0.6, 0.8]]), np.array([[0.0], [10.0]])
-    >>> tree = TreeModel(axes, np.zeros(2), places, np.ones(2) / 2, np.eye(1), np.ones(2))
-    >>> rows = np.array([[6.0, 8.0], [6.0, np.nan]])
-    >>> mean, covariance = coordinates(tree, rows, condition(tree, rows))
-    >>> mean.ravel().round(3), covariance.ravel().round(3)
-    (array([10., 10.]), array([0.   , 0.941]))
-    """
-    A = model.axes
-    mean = (fill(model, rows, found) - model.mean) @ A.T
-    missing = np.isnan(rows).astype(np.float64)
-    shape = found.covariance.shape
-    pairs = products(A.T)  # (D, d²)
-    within = ((missing * model.noise) @ pairs).reshape(shape)
-    P = (missing @ pairs).reshape(shape)  # A_M A_Mᵀ
-    return mean, P @ found.covariance @ P + within
-
-
 def fit_tree_model(
     rows: Floats,
     axes: Floats,
@@ -211,11 +189,12 @@ def fit_tree_model(
     least = LEAST_NOISE * column_variances(rows)
     before = -np.inf
     for _ in range(max_iter):
-        found = condition(model, rows)
+        sums = sums_over_columns(model, rows)
+        found = condition_on(model, sums)
         now = float(found.log_density.sum())
         if now - before < tol * len(rows):
             break
-        before, model = now, maximised(model, rows, found, least)
+        before, model = now, maximised(model, rows, sums, found, least)
     return model
 
 
@@ -228,9 +207,11 @@ def starting_model(
     return TreeModel(axes, mean, places, weights, spread, noise)
 
 
-def maximised(model: TreeModel, rows: Floats, found: Conditional, least: Floats) -> TreeModel:
+def maximised(
+    model: TreeModel, rows: Floats, sums: "Sums", found: Conditional, least: Floats
+) -> TreeModel:
     """The scatter and the noise that make what is expected most likely; at least so much noise."""
-    known, G, b, _, K = sums_over_columns(model, rows)
+    known, G, b, _, K = sums
     c = found.probabilities @ model.places
     between = spread_of_places(model.places, found.probabilities, c)
     off = products(b - apply(G, c)).reshape(between.shape)

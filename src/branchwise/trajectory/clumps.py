@@ -52,8 +52,7 @@ def groups_message(
     if is_dask(rows) or sparse.issparse(rows):
         return None
     groups = groups_among(rows, preparation)
-    left = [name for name in rows.columns if name not in set(groups)]
-    if not groups or len(left) < LEAST_LEFT:
+    if not groups or rows.shape[1] - len(groups) < LEAST_LEFT:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a fit that nobody asked for
@@ -111,10 +110,11 @@ def prepared_without(
     groups: Sequence[str], rows: Any, about: Any, preparation: Preparation
 ) -> Floats:
     """The rows as the same preparation makes them without some features."""
-    left = [name for name in rows.columns if name not in set(groups)]
-    plan = preparation.plan(list(rows.columns), "X")
-    ordinal = {name: levels for name, levels in plan.ordinal.items() if name in left}
-    n_columns = sum(plan.kind_of(name) != END for name in left) + len(plan.ages)
+    out, plan = set(groups), preparation.plan(list(rows.columns), "X")
+    left = [name for name in rows.columns if name not in out]
+    ordinal = {name: levels for name, levels in plan.ordinal.items() if name not in out}
+    kinds = plan.kinds
+    n_columns = sum(kinds.get(name) != END for name in left) + len(plan.ages)
     pca = None if preparation.pca is None else min(preparation.pca, n_columns, len(rows))
     same = clone(preparation).set_params(categorical=None, ordinal=ordinal or None, pca=pca)
     return np.asarray(same.fit_transform(rows[left], covariates=about))

@@ -69,35 +69,6 @@ export function fill(model, row, found) {
 }
 
 /**
- * Linear coordinates A(y − mean) given what is known: their mean and their covariance.
- *
- * @param {TreeModel} model
- * @param {ArrayLike<number>} row
- * @param {Conditional} found  Of this row.
- * @returns {{mean: Float64Array, covariance: Float64Array}}
- */
-export function coordinates(model, row, found) {
-  const { axes, mean, noise } = model;
-  const [D, d] = [mean.length, found.mean.length];
-  const filled = fill(model, row, found);
-  const center = new Float64Array(d);
-  const [P, within] = [new Float64Array(d * d), new Float64Array(d * d)];
-  for (let i = 0; i < d; i += 1) {
-    for (let j = 0; j < D; j += 1) {
-      const a = axes[i * D + j];
-      center[i] += (filled[j] - mean[j]) * a;
-      if (!Number.isNaN(row[j])) continue;
-      for (let k = 0; k < d; k += 1) {
-        P[i * d + k] += a * axes[k * D + j];
-        within[i * d + k] += a * axes[k * D + j] * noise[j];
-      }
-    }
-  }
-  const covariance = times(times(P, found.covariance, d), P, d);
-  return { mean: center, covariance: covariance.map((value, i) => value + within[i]) };
-}
-
-/**
  * What the columns say of z.
  *
  * @typedef {object} Sums
