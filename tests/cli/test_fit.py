@@ -317,6 +317,24 @@ def test_a_failed_fit_leaves_nothing_and_keeps_what_was_there(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "t.csv"]
 
 
+def test_an_interrupt_that_a_compiler_swallows_is_not_printed():
+    """As llvmlite's callbacks do; what else is swallowed is still told."""
+    code = (
+        "import ctypes\n"
+        "from branchwise.cli.main import _without_swallowed\n"
+        "def raises(error):\n"
+        "    def call():\n"
+        "        raise error\n"
+        "    return ctypes.CFUNCTYPE(None)(call)\n"
+        "with _without_swallowed([2]):\n"
+        "    raises(KeyboardInterrupt)()\n"
+        "    raises(ValueError('told'))()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "KeyboardInterrupt" not in done.stderr
+    assert "ValueError: told" in done.stderr
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "kill"])
 def test_a_stopped_fit_leaves_nothing(number, tmp_path):
     """The fit is stopped in its loop, which an option makes endless."""

@@ -4,7 +4,8 @@ import importlib
 import shlex
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .._messages import for_command_line
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(options.command, is_json=options.json, is_debug=options.debug)
     before = _listen(console.stops)
     try:
-        with console.warnings(), for_command_line():
+        with console.warnings(), for_command_line(), _without_swallowed(console.stops):
             if options.command != "completion":
                 require(options.command)
             run = commands[options.command].run
@@ -72,6 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for number, handler in before.items():
             signal.signal(number, handler)
     return 0
+
+
+@contextmanager
+def _without_swallowed(stops: list[int]) -> Iterator[None]:
+    """Interrupts that compiled libraries swallow are not printed; `Console.progress` heeds them."""
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if not (stops and issubclass(unraisable.exc_type, KeyboardInterrupt)):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def require(command: str) -> None:
