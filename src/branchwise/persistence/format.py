@@ -141,15 +141,15 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def plainly(error: Exception) -> str:
-    """What an error says, without the bytes of a broken file, which may be long and unreadable.
+    r"""What an error says, without the bytes of a broken file, which may be long and unreadable.
 
     Examples
     --------
     >>> from branchwise.persistence.format import plainly
-    >>> plainly(ValueError("File name in directory 'a\\x00\\x1b[2J' differs."))
-    "File name in directory 'a\ufffd\ufffd[2J' differs"
+    >>> plainly(ValueError("File name in directory 'a\x00' differs."))
+    "File name in directory 'a?' differs"
     """
-    told = "".join(sign if sign.isprintable() else "\ufffd" for sign in str(error)).rstrip(".")
+    told = "".join(sign if sign.isprintable() else "?" for sign in str(error)).rstrip(".")
     short = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD]}…"
     return short or type(error).__name__
 
