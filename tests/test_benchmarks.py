@@ -239,6 +239,22 @@ def test_page_on_trust_shows_its_results():
     assert usual.search(text).groups() == (f"{min(means):.1f}", f"{max(means):.1f}")
 
 
+def test_trust_is_measured_with_answers_and_categories_too(rng):
+    assert set(np.unique(conformal.likert())) == {1, 2, 3, 4, 5}
+    table = conformal.mixed()
+    assert conformal.words_of(table) == ["grade", "site", "kind"]
+    nowhere = conformal.anywhere(table, 50, rng)
+    assert nowhere.shape == (50, 8)
+    assert set(nowhere["kind"]) <= {"k", "l", "m"}
+
+
+def test_page_on_trust_tells_visits_of_the_same_patients():
+    table = {"name": "iris", "rows": 100, "columns": 4, "splits": [{"usual": 0.02}] * 2}
+    document = {"n_splits": 2, "tables": [table], "cohorts": []}
+    page = conformal.page_of(document | {"visits": {"3": [0.3, 0.5], "1": [0.05]}})
+    assert "- 3 visits of each: 40.0 ± 10.0 %\n- one visit of each: 5.0 %\n" in page
+
+
 def test_points_turned_scaled_and_shifted_are_no_error(rng):
     landmarks = import_module("landmarks")
     Z, turn = rng.normal(size=(50, 3)), np.linalg.qr(rng.normal(size=(3, 3)))[0]

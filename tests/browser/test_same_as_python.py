@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise.cli import main
 from branchwise.datasets import make_tree
 from branchwise.pipeline import fit_pipeline
 from branchwise.report import write_report
@@ -355,3 +356,29 @@ def test_a_model_alone_places_samples_of_a_table_without_names(open_page, tmp_pa
     opened.run("app.addSamples(given)", rows)
     placed = np.array(opened.run("return app.added.map((sample) => [...sample.projection])"))
     np.testing.assert_allclose(placed, model.project(X[1:20:2]), atol=1e-9)
+
+
+@pytest.mark.parametrize("cells", ["236.200;12", "236,200;12", "236.2;12", "1.236,2;12"])
+def test_a_file_that_leaves_it_open_has_the_decimal_sign_of_the_fit(open_page, tmp_path, cells):
+    """Fitted to decimal commas: a point may stand between thousands."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"plt": rng.normal(240, 40, 60), "hb": rng.normal(13, 2, 60)})
+    frame.to_csv(tmp_path / "a.csv", sep=";", decimal=",", index_label="patient")
+    given = ["fit", tmp_path / "a.csv", "-o", tmp_path / "out", "--root", "T1", "--standardize"]
+    assert main([*map(str, given), "--no-support", "--figure", "none"]) == 0
+    new = tmp_path / "new.csv"
+    new.write_text(f"patient;plt;hb\nN1;{cells}\n")
+    places = tmp_path / "places.csv"
+    assert main(["transform", *map(str, (tmp_path / "out", new, "-o", places))]) == 0
+    wanted = pd.read_csv(places, index_col=0)
+    opened = open_page(tmp_path / "out" / "report.html")
+    opened.run("app.clearAdded()")
+    opened.page.get_by_role("tab", name="New sample").click()
+    opened.page.locator("textarea").fill(new.read_text())
+    opened.page.get_by_role("button", name="Place on the tree").click()
+    assert opened.page.inner_text(".problem") == ""
+    with opened.page.expect_download() as waiting:
+        opened.page.get_by_role("button", name="Places as CSV").click()
+    placed = pd.read_csv(io.BytesIO(waiting.value.path().read_bytes()), index_col=0)
+    for name in ("pseudotime", "distance", "misfit", "p"):
+        np.testing.assert_allclose(placed[name], wanted[name], rtol=1e-4, err_msg=name)

@@ -30,6 +30,24 @@ def test_force_deletes_nothing_that_a_fit_did_not_write(table, tmp_path, branchw
     assert branchwise(*given, "--force")[0] == 0
 
 
+def test_force_spares_pictures_that_no_command_drew(table, tmp_path, branchwise):
+    out = tmp_path / "out"
+    given = ("fit", table, "-o", out, "--id", "patient", "--no-report", "--no-support")
+    assert branchwise(*given)[0] == 0
+    assert branchwise("plot", out, "--kind", "layout")[0] == 0
+    assert {path.name for path in out.glob("*.png")} == {"figure.png", "layout.png"}
+    mine = [out / name for name in ("notes.png", "thesis.pdf", "figure.pdf")]
+    for path in mine:
+        path.write_text("x")
+    code, _, err = branchwise(*given, "--force")
+    assert code == 1
+    assert "holds figure.pdf, notes.png, thesis.pdf, which branchwise fit did not write" in err
+    assert [path.read_text() for path in mine] == ["x"] * 3
+    for path in mine:
+        path.unlink()
+    assert branchwise(*given, "--force")[0] == 0
+
+
 def test_the_folder_that_one_is_in_is_not_replaced(table, tmp_path, branchwise, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = branchwise("fit", table, "-o", ".")

@@ -70,6 +70,17 @@ def test_missing_distinct_and_range():
     )
 
 
+@pytest.mark.parametrize(
+    ("number", "unit", "told"),
+    [(10**15, "ms", "33658-09-27"), (10**12, "s", "33658-09-27"), (-(10**12), "s", "-29719-04-05")],
+)
+def test_days_of_years_that_python_lacks_are_told(number, unit, told):
+    values = pd.Series(np.array([number, 0, 0], dtype="int64").view(f"datetime64[{unit}]"))
+    found = profile(values)
+    assert found.type == "date"
+    assert told in (found.minimum, found.maximum)
+
+
 def test_what_is_odd():
     frame = pd.DataFrame(
         {

@@ -190,6 +190,27 @@ def test_a_damaged_file_loads_equal_or_is_refused(data, tmp_path_factory):
             read_state(damaged)
 
 
+@pytest.mark.parametrize("size", [20, 2000])
+def test_bytes_of_a_damaged_file_are_not_told(size, tmp_path):
+    """Headers of zip files name their members, and errors the bytes that stand in their place."""
+    path = tmp_path / "bad.branchwise"
+    write_state(path, {"a": np.zeros(2)})
+    whole = path.read_bytes()
+    name = (b"\x1b[2J\x00\x07" * size)[: len("contents.json")]
+    at = whole.index(b"contents.json")
+    path.write_bytes(whole[:at] + name + whole[at + len(name) :])
+    # A longer name than there was reaches into what follows.
+    if size > 100:
+        length = (600).to_bytes(2, "little")
+        again = bytearray(path.read_bytes())
+        again[26:28] = length
+        path.write_bytes(bytes(again))
+    with pytest.raises(ModelFileError, match="is damaged") as error:
+        read_state(path)
+    assert str(error.value).isprintable()
+    assert len(str(error.value)) < len(str(path)) + 300
+
+
 def whole_or_refused(path):
     try:
         again = read_state(path)

@@ -172,3 +172,10 @@ def test_a_support_that_cannot_be_is_refused(sure, change, message, tmp_path):
     write_state(tmp_path / "bad.branchwise", state)
     with pytest.raises(ModelFileError, match=message):
         branchwise.load(tmp_path / "bad.branchwise")
+
+
+def test_a_support_that_is_an_array_is_refused(sure, tmp_path):
+    state = trajectory_state(sure) | {"support": np.zeros(3)}
+    write_state(tmp_path / "bad.branchwise", state)
+    with pytest.raises(ModelFileError, match="a support that is not a record, but ndarray"):
+        branchwise.load(tmp_path / "bad.branchwise")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from branchwise.placing.places import places_of
+from branchwise.placing.places import places_of, stretches_of
 from branchwise.trajectory import Trajectory
 
 
@@ -73,3 +73,35 @@ def test_they_are_the_same_wherever_time_starts(fork, root):
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.weights, two.weights)
     assert (fork.rooted(**root).pseudotime_[two.sample] == two.pseudotime).all()
+
+
+@pytest.mark.parametrize(
+    "root", [{}, {"node": 3}, {"node": "F1"}, {"sample": 3}, {"sample": [3, 5, 8]}], ids=str
+)
+@pytest.mark.parametrize("edges", [[[0, 1], [1, 2], [3, 1]], [[0, 1], [2, 1], [3, 2], [3, 1]]])
+def test_times_of_a_stretch_are_those_along_it(fork, root, edges):
+    """On a tree and on a ring with a tail, of which edges run either way."""
+    path = Trajectory(edges, fork.nodes_, fork.view.points)
+    path = path.rooted(**root) if root else path
+    found, stretches = places_of(path.view, 40), stretches_of(path.view, 40)
+    assert stretches.counts.sum() == len(path.view.points)
+    for t, length in enumerate(stretches.lengths):
+        ends = path.nodes_[path.edges_[stretches.edge[:, t]]]
+        part = stretches.position[:, t, np.newaxis]
+        first, last = ends[:, 0] + part * (ends[:, 1] - ends[:, 0])
+        if np.linalg.norm(last - first) < length - 1e-9:
+            continue  # it turns at a node
+        times = path.project(np.linspace(first, last, 50))["pseudotime"]
+        low, high, room = found.earliest[t], found.latest[t], 2 * length / 49
+        assert low <= times.min() + 1e-9
+        assert high >= times.max() - 1e-9
+        if len(path.view.all_roots) == 1 or times.min() > length:
+            assert times.min() - room < low
+            assert high < times.max() + room
+
+
+def test_tips_are_within(fork):
+    path = fork.rooted(node="T1")
+    found = places_of(path.view)
+    assert found.earliest.min() == 0
+    assert found.latest.max() == pytest.approx(path.view.node_time.max())

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_iris
 
 import branchwise
@@ -20,6 +21,7 @@ from branchwise.placing.held_out import (
     excess_of,
     has_variety,
     numbers_in,
+    order_of,
     reference_of,
 )
 from branchwise.placing.reference import Reference
@@ -63,6 +65,36 @@ def test_p_is_valid_at_five_percent_over_200_splits():
     shares = np.array(shares)
     error = shares.std(ddof=1) / np.sqrt(len(shares))
     assert 0.015 < shares.mean() <= 0.05 + error
+
+
+@pytest.mark.parametrize("share", [0, 0.1])
+def test_p_does_not_depend_on_the_unit_of_a_column(table, share):
+    rng = np.random.default_rng(1)
+    rows = table.mask(rng.random(table.shape) < share)
+    other = rows.assign(hb=1000 * rows["hb"], crp=rows["crp"] / 3 + 7)
+    preparation = Preparation(standardize=True, impute="median")
+    one, two = (
+        fit_pipeline(X[:60], DDRTree(2, **QUICK), preparation, root={"node": "T1"}).place(X[60:])
+        for X in (rows, other)
+    )
+    np.testing.assert_allclose(one["p"], two["p"], atol=1e-9)
+
+
+def test_p_of_sparse_rows_does_not_depend_on_the_unit_of_a_column():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(1.0, size=(60, 6)) * np.arange(1.0, 7.0)
+    units = np.array([1000, 1 / 3, 1, 1, 1, 1])
+    one, two = (order_of(sparse.csr_array(rows)) for rows in (X, X * units))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(one, order_of(X))
+
+
+def test_columns_that_rounding_alone_tells_apart_do_not_order_rows():
+    X = np.column_stack([np.arange(5.0), np.full(5, 0.1), np.full(5, np.nan)])
+    other = X.copy()
+    other[::2, 1] += 1e-17
+    other[1, 1] = np.nextafter(0.1, 1)
+    np.testing.assert_array_equal(order_of(X), order_of(other))
 
 
 def test_a_wrong_unit_is_flagged_and_named_first(made, table):

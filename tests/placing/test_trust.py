@@ -23,7 +23,8 @@ def made(seed):
     spread, noise = root @ root.T, rng.uniform(0.2, 2, size=D)
     tree = TreeModel(axes, rng.normal(size=D), points, weights, spread, noise)
     branch, times = rng.integers(3, size=T), rng.uniform(0, 9, size=T)
-    places = Places(points, weights, branch, times, np.arange(T))
+    half = rng.uniform(0, 1, size=T)  # of a stretch
+    places = Places(points, weights, branch, times, np.arange(T), times - half, times + half)
     rows = 3 * rng.normal(size=(5, D))
     rows[rng.random(rows.shape) < 0.3] = np.nan
     return tree, places, rows
@@ -58,9 +59,9 @@ def test_it_is_what_dense_gaussians_say(seed):
         )
         order = np.argsort(places.pseudotime)
         below = np.cumsum(shares[order])
-        times = places.pseudotime[order]
-        assert found.lower[i] == times[np.flatnonzero(below >= 0.025)[0]]
-        assert found.upper[i] == times[np.flatnonzero(below >= 0.975 - 1e-12)[0]]
+        first, last = (np.flatnonzero(below >= part)[0] for part in (0.025, 0.975 - 1e-12))
+        assert found.lower[i] == places.earliest[order][first]
+        assert found.upper[i] == places.latest[order][last]
         # One column given all others, from the covariance without it.
         nearest = apart[squared.argmin()]
         covariance = np.linalg.inv(precision)

@@ -14,6 +14,18 @@ from .parser import Help, Names, Parser
 
 METHODS = ("ddrtree", "drtree", "spl")
 
+# The kinds of `branchwise plot`, which are the names of its files if no other is given.
+PLOTS = (
+    "embedding",
+    "layout",
+    "branches",
+    "adjacency",
+    "convergence",
+    "uncertainty",
+    "trends",
+    "heatmap",
+)
+
 ALL, TREES, DDRTREE, SPL = METHODS, ("ddrtree", "drtree"), ("ddrtree",), ("spl",)
 
 
@@ -221,16 +233,7 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="OUT", help="folder of a fit")
     parser.add_argument(
         "--kind",
-        choices=(
-            "embedding",
-            "layout",
-            "branches",
-            "adjacency",
-            "convergence",
-            "uncertainty",
-            "trends",
-            "heatmap",
-        ),
+        choices=PLOTS,
         default="embedding",
         metavar="KIND",
         help="%(choices)s (default: %(default)s)",

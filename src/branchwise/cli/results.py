@@ -26,6 +26,7 @@ from ..io import file_hash, read_table
 from ..persistence.loading import MODEL, load
 from ..pipeline import Pipeline, hint_at_root, start_of
 from ..trajectory import Trajectory
+from .arguments import PLOTS
 from .console import Failure, Usage, as_json
 from .request import parse_root, separated
 
@@ -81,9 +82,20 @@ def check_out(out: Path, *, force: bool) -> None:
 
 def is_ours(path: Path) -> bool:
     """Whether a file in a result was made by `branchwise fit`, `plot` or `report`."""
-    if path.suffix in PICTURE_ENDINGS or path.name in {RUN, MODEL, REPORT, ".DS_Store"}:
+    if path.name in {RUN, MODEL, REPORT, ".DS_Store"} or path.name in listed_files(path.parent):
         return path.is_file()
+    if path.suffix in PICTURE_ENDINGS:  # `plot` names them by their kind
+        return path.stem in PLOTS and path.is_file()
     return path.stem in TABLES and path.suffix in {".csv", ".parquet"}
+
+
+def listed_files(folder: Path) -> set[str]:
+    """The names of the files that a result says it has; none if it is damaged."""
+    try:
+        files = json.loads((folder / RUN).read_text(encoding="utf-8"))["files"].values()
+        return {str(name) for each in files for name in np.atleast_1d(each).tolist()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()
 
 
 def folder_beside(out: Path, ending: str) -> Path:

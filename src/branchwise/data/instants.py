@@ -42,12 +42,11 @@ def instants(column: Any, order: Order = None) -> Instants:
     values = column_values(column)
     if values.dtype.kind == "M":
         known = ~np.isnat(values)
+        # Of the others, microseconds might overflow.
+        is_meant = known & has_meant_year(values)
         found = np.full(len(values), np.nan)
-        found[known] = values[known].astype("datetime64[us]").astype(np.int64)
-        years = np.array([f"{FIRST_YEAR}", f"{LAST_YEAR + 1}"], dtype="datetime64[us]")
-        low, high = years.astype(np.int64)
-        wrong = known & ~((found >= low) & (found < high))
-        return Instants(np.where(wrong, np.nan, found), wrong, np.zeros(len(values), dtype=bool))
+        found[is_meant] = values[is_meant].astype("datetime64[us]").astype(np.int64)
+        return Instants(found, known & ~is_meant, np.zeros(len(values), dtype=bool))
     codes, cells = distinct(np.where(is_undated(values), None, values.astype(object)))
     read = [instant(cell, order) for cell in cells]
     # One more, for cells without a value.
@@ -55,6 +54,20 @@ def instants(column: Any, order: Order = None) -> Instants:
     found = each[codes]
     is_wrong, is_open = np.isinf(found), np.isnan(found) & (codes >= 0)
     return Instants(np.where(is_wrong, np.nan, found), is_wrong, is_open)
+
+
+def has_meant_year(values: Any) -> Any:
+    """Which dates of NumPy, in whatever unit, are of a year that can be meant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.instants import has_meant_year
+    >>> has_meant_year(np.array(["1799-12-31", "1800-01-01", "2200-01-01"], "datetime64[s]"))
+    array([False,  True, False])
+    """
+    years = values.astype("datetime64[Y]").astype(np.int64) + EPOCH.year
+    return (years >= FIRST_YEAR) & (years <= LAST_YEAR)
 
 
 def is_undated(values: Any) -> Bools:
@@ -164,6 +177,8 @@ def as_written(cell: Any) -> str:
     """
     if not isinstance(cell, np.datetime64):
         return as_text(cell)
+    if np.isnat(cell) or not has_meant_year(cell):
+        return str(cell.astype("datetime64[D]"))
     return as_iso(int(cell.astype("datetime64[us]").astype(np.int64)))
 
 

@@ -447,5 +447,8 @@ def dated(profile: ColumnProfile, values: Any) -> ColumnProfile:
 
 
 def day(date: Any) -> str | None:
-    """A date as text."""
-    return None if date is None or date != date else str(date.date())
+    """A date as text, of whatever year."""
+    if date is None or date != date:
+        return None
+    # pandas has no `date` of the years that Python's own lacks.
+    return str(np.datetime_as_string(date.tz_localize(None).to_datetime64(), unit="D"))

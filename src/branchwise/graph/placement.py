@@ -159,6 +159,39 @@ def on_segments(placement: Placement, found: Segments) -> Placement:
     return Placement(len(found.milestones), ends, found.lengths, found.of_edge[edge], position)
 
 
+def on_edges(found: Segments, lengths: Floats, segment: Ints, along: Floats) -> tuple[Ints, Floats]:
+    """Edges, and positions on them, of places on segments: the way back from `on_segments`.
+
+    Parameters
+    ----------
+    found : Segments
+    lengths : array of shape (n_edges,)
+    segment : array of shape (n,)
+    along : array of shape (n,)
+        The length from the segment's first end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.graph.placement import on_edges, segments
+    >>> lengths = np.array([1.0, 3.0])
+    >>> found = segments(np.array([[0, 1], [2, 1]]), lengths, 3)
+    >>> on_edges(found, lengths, np.array([0, 0]), np.array([0.5, 1.75]))
+    (array([0, 1]), array([0.5 , 0.75]))
+    """
+    low = np.where(found.sign < 0, found.start - lengths, found.start)
+    order = np.lexsort((low, found.of_edge))
+    last = np.cumsum(np.bincount(found.of_edge, minlength=len(found.lengths))) - 1
+    first = np.concatenate([[0], last[:-1] + 1])
+    # All segments behind one another, so that one search finds the edges.
+    offset = np.concatenate([[0.0], np.cumsum(found.lengths)])
+    at = np.searchsorted((offset[found.of_edge] + low)[order], offset[segment] + along, "right")
+    edge = order[np.clip(at - 1, first[segment], last[segment])]
+    length = lengths[edge]
+    position = np.clip((along - low[edge]) / np.where(length > 0, length, 1.0), 0.0, 1.0)
+    return edge, np.where(found.sign[edge] < 0, 1 - position, position)
+
+
 def length_matrix(edges: Ints, lengths: Floats, n_nodes: int) -> Sparse:
     """Symmetric sparse matrix of the lengths; of several edges between two nodes, the shortest.
 

@@ -30,6 +30,8 @@ VERSION = 1
 CONTENTS = "contents.json"
 # The values that are not arrays: a million names of features fit in.
 MAX_CONTENTS = 2**25
+# Signs of an error of the libraries below that are told.
+MOST_TOLD = 200
 MEMBER = re.compile(r"\d{3,9}-\w{1,40}\.npy", re.ASCII)
 # The earliest date that a zip file can name, whenever it is written: equal models, equal bytes.
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -135,8 +137,21 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         except Unsound as error:
             raise ModelFileError(f"{path} {error}; {error.remedy}.") from error
         except BROKEN as error:
-            detail = str(error).rstrip(".") or type(error).__name__
-            raise ModelFileError(f"{path} is damaged ({detail}); {SAVE_AGAIN}.") from error
+            raise ModelFileError(f"{path} is damaged ({plainly(error)}); {SAVE_AGAIN}.") from error
+
+
+def plainly(error: Exception) -> str:
+    r"""What an error says, without the bytes of a broken file, which may be long and unreadable.
+
+    Examples
+    --------
+    >>> from branchwise.persistence.format import plainly
+    >>> plainly(ValueError("File name in directory 'a\x00' differs."))
+    "File name in directory 'a?' differs"
+    """
+    told = "".join(sign if sign.isprintable() else "?" for sign in str(error)).rstrip(".")
+    short = told if len(told) <= MOST_TOLD else f"{told[:MOST_TOLD]}…"
+    return short or type(error).__name__
 
 
 def pass_a_model() -> str:

@@ -116,6 +116,8 @@ def support_from_state(state: Any) -> Support | None:
     """What a state says of a bootstrap; nothing without pandas, whose tables it is made of."""
     if state is None:
         return None
+    if not isinstance(state, dict):
+        raise Unsound(f"holds a support that is not a record, but {type(state).__name__}")
     try:
         pandas = import_pandas()
     except ImportError:

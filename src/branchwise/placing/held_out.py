@@ -375,29 +375,36 @@ def chosen(n: int, most: int) -> Ints:
 
 
 def order_of(X: Any) -> Ints:
-    """An order of rows that depends on what they hold, in whatever unit.
+    """An order of rows that depends on what they hold, in whatever unit each column is.
 
     Examples
     --------
     >>> import numpy as np
     >>> from branchwise.placing.held_out import order_of
     >>> X = np.array([[3.0, 1.0], [np.nan, 1.0], [2.0, 5.0]])
-    >>> np.array_equal(X[order_of(X)], 1000 * X[::-1][order_of(X[::-1])] / 1000, equal_nan=True)
+    >>> other = X[::-1] * [1000, 1 / 3] + [0, 7]
+    >>> np.array_equal(X[order_of(X)], X[::-1][order_of(other)], equal_nan=True)
     True
     """
     if sparse.issparse(X):
         filled = sparse.csr_array(X, dtype=np.float64, copy=True)
         filled.data = np.nan_to_num(filled.data, nan=0.0)
+        # Without a shift, which would fill the matrix.
+        filled.data /= widths(*extremes(filled))[filled.indices]
         return canonical_order(filled)
     numbers = numbers_in(X)
-    is_gap = np.isnan(numbers)
-    if not is_gap.any():
-        return canonical_order(numbers)
-    # A gap is below all values of its column, by a whole range.
     low, high = ranges(numbers)
-    is_known = np.isfinite(low)
-    low, high = np.where(is_known, low, 0.0), np.where(is_known, high, 0.0)
-    return canonical_order(np.where(is_gap, low - (high - low) - (low == high), numbers))
+    has_none = np.isinf(low)
+    low[has_none], high[has_none] = 0.0, 0.0
+    parts = (numbers - low) / widths(low, high)
+    # A gap is below all values of its column, by a whole range.
+    return canonical_order(np.where(np.isnan(parts), -1.0, parts))
+
+
+def widths(low: Floats, high: Floats) -> Floats:
+    """The ranges of columns; infinite where rounding alone may tell values apart."""
+    size = np.maximum(np.abs(low), np.abs(high))
+    return np.where(high - low > 1e-9 * size, high - low, np.inf)
 
 
 def has_variety(X: Floats) -> Bools:

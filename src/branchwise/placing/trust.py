@@ -56,16 +56,17 @@ def trust_of(tree: TreeModel, places: Places, n_branches: int, rows: Floats) -> 
     >>> half, one = np.ones(2) / 2, np.ones(1)
     >>> tree = TreeModel(axes, np.zeros(2), ends, half, np.eye(1), np.ones(2))
     >>> both, times = np.array([0, 1]), np.array([0.0, 10.0])
-    >>> places = Places(ends, half, np.array([0, 0]), times, both)
+    >>> places = Places(ends, half, np.array([0, 0]), times, both, times - 1, times + 1)
     >>> found = trust_of(tree, places, 1, np.array([[6.0, 8.0], [3.0, np.nan]]))
     >>> found.n_known, found.lower, found.upper
-    (array([2, 1]), array([10.,  0.]), array([10., 10.]))
+    (array([2, 1]), array([ 9., -1.]), array([11., 11.]))
     """
     order = np.argsort(places.pseudotime, kind="stable")
-    times = places.pseudotime[order]
+    # A row may be anywhere in a stretch, not only at the place that stands for it.
+    earliest, latest = places.earliest[order], places.latest[order]
     tails = (1 - LEVEL) / 2
-    of_branch = np.zeros((len(times), n_branches))
-    of_branch[np.arange(len(times)), places.branch] = 1.0
+    of_branch = np.zeros((len(order), n_branches))
+    of_branch[np.arange(len(order)), places.branch] = 1.0
     parts = []
     for block in blocks(tree, rows):
         sums = sums_over_columns(tree, block)
@@ -76,12 +77,10 @@ def trust_of(tree: TreeModel, places: Places, n_branches: int, rows: Floats) -> 
         mean_square = squared[np.arange(len(block)), nearest] / np.maximum(n_known, 1)
         below = np.cumsum(shares[:, order], axis=1)
         ends = (below >= tails).argmax(axis=1), (below < 1 - tails).sum(axis=1)
-        upper = times[np.minimum(ends[1], len(times) - 1)]
+        lower, upper = earliest[ends[0]], latest[np.minimum(ends[1], len(order) - 1)]
         largest = np.abs(residuals(tree, block, sums, nearest).scaled).max(axis=1)
         is_empty = n_known == 0
-        columns = np.column_stack(
-            [np.sqrt(mean_square), times[ends[0]], upper, largest, shares @ of_branch]
-        )
+        columns = np.column_stack([np.sqrt(mean_square), lower, upper, largest, shares @ of_branch])
         columns[is_empty] = np.nan
         parts.append((columns, n_known))
     columns = np.vstack([part for part, _ in parts] or [np.empty((0, 4 + n_branches))])

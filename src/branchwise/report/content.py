@@ -101,7 +101,8 @@ def report_state(
         noted += said
     columns += computed_columns(path, dims) + held_out_columns(path, reference)
     model = path.estimator_
-    placing = model_state(path, preparation, known_features, given, about, reference)
+    decimal = result.reading.get("decimal") if isinstance(result, Pipeline) else None
+    placing = model_state(path, preparation, known_features, given, about, reference, decimal)
     known = known_facts(path, preparation, facts or {})
     ids = [str(name) for name in path.names_.tolist()]
     return {

@@ -38,6 +38,7 @@ def model_state(
     given: Features | None,
     covariates: Any,
     reference: Reference | None = None,
+    decimal: str | None = None,
 ) -> dict[str, Any]:
     """The model, or the reason why a page cannot have it.
 
@@ -55,6 +56,8 @@ def model_state(
         What the preparation adjusts for, of the training samples.
     reference : Reference or None
         How far the training samples lie from the tree, before the preparation.
+    decimal : str or None, default=None
+        The decimal sign of the file that the model was fitted to, for new ones that do not tell.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def model_state(
     'This graph was given, not learned by branchwise, so that new'
     """
     try:
-        return _model_state(path, preparation, names, given, covariates, reference)
+        return _model_state(path, preparation, names, given, covariates, reference, decimal)
     except CannotPlace as error:
         return {"reason": str(error)}
 
@@ -78,6 +81,7 @@ def _model_state(
     given: Features | None,
     covariates: Any,
     reference: Reference | None,
+    decimal: str | None,
 ) -> dict[str, Any]:
     model = path.estimator_
     if model is None:
@@ -94,6 +98,7 @@ def _model_state(
         check_same(model, preparation, given, names, covariates)
     return {
         "features": list(names),
+        "decimal": decimal or ".",
         "covariates": list(steps["adjust"].names) if "adjust" in steps else [],
         "drops_missing": preparation is not None and preparation.impute == "drop",
         "steps": [step_state(steps, name) for name in steps],

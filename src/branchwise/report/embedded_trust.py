@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Floats
-from ..placing.places import places_of
+from ..placing.places import places_of, stretches_of
 from ..placing.reference import Reference
 from ..placing.trust import LEVEL
 from ..placing.words import N_NAMED
@@ -32,8 +32,8 @@ def trust_size(reference: Reference | None) -> int:
 def trust_state(path: Trajectory, reference: Reference | None) -> dict[str, Any] | None:
     """Scatter and noise around the tree, its places, and the scores of rows that were held out.
 
-    Places are told as those of samples, on the edges of the graph, so that branch and time of
-    each follow from any root.
+    Places are told as those of samples, on the edges of the graph, and their stretches by both
+    ends, so that branch and times of each follow from any root.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def trust_state(path: Trajectory, reference: Reference | None) -> dict[str, Any]
     """
     if reference is None:
         return None
-    places, placement = places_of(path.view), path.placement_
+    places, placement, stretches = places_of(path.view), path.placement_, stretches_of(path.view)
     center, beyond = reference.calibration
     return {
         "spread": double(reference.spread),
@@ -57,6 +57,9 @@ def trust_state(path: Trajectory, reference: Reference | None) -> dict[str, Any]
         "high": double(reference.high),
         "edge": indices(placement.edge[places.sample]),
         "position": double(placement.position[places.sample]),
+        "end_edges": indices(stretches.edge.ravel()),  # the first ends of all, then the last
+        "end_positions": double(stretches.position.ravel()),
+        "lengths": double(stretches.lengths),
         "weights": double(places.weights),
         "scores": double(reference.sorted_scores),
         "center": center,

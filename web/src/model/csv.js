@@ -43,11 +43,12 @@ const N_SNIFFED = 200;
  * first.
  *
  * @param {string} text
- * @param {{usual?: string, known?: string[]}} [hints]  The separator that the name of a file tells
- *   (",", or "\t" of .tsv and .txt), and names of columns that make a first line a header.
+ * @param {{usual?: string, known?: string[], decimal?: "." | ","}} [hints]  The separator that the
+ *   name of a file tells (",", or "\t" of .tsv and .txt), names of columns that make a first line a
+ *   header, and the decimal sign where the table leaves it open.
  * @returns {Table}
  */
-export function parseTable(text, { usual = "", known = [] } = {}) {
+export function parseTable(text, { usual = "", known = [], decimal: usualSign = "." } = {}) {
   const clean = text.replace(/^\uFEFF/, "");
   const separator = chooseSeparator(clean, usual, known);
   const records = readRecords(clean, separator);
@@ -59,7 +60,7 @@ export function parseTable(text, { usual = "", known = [] } = {}) {
   }
   const lines = records.map((record) => record.cells);
   const isHeader = hasHeader(lines, known);
-  const decimal = chooseDecimal(isHeader ? lines.slice(1) : lines, separator);
+  const decimal = chooseDecimal(isHeader ? lines.slice(1) : lines, separator, usualSign);
   const names = isHeader ? lines[0].map((name) => name.trim().normalize("NFC")) : null;
   const second = lines.length > 1 ? lines[1] : [];
   // R writes row names without a name for their column.
@@ -223,21 +224,24 @@ function hasHeader(lines, known) {
  * A comma, if it is not the separator and numbers are written with it and never with a point.
  *
  * Commas that may all stand between thousands decide nothing, nor do such points. 1.234,5 does.
+ * Where nothing decides it is the usual sign.
  *
  * @param {string[][]} rows
  * @param {string} separator
+ * @param {"." | ","} usual
  * @returns {"." | ","}
  */
-function chooseDecimal(rows, separator) {
+function chooseDecimal(rows, separator, usual) {
   if (separator === ",") {
     return ".";
   }
   const cells = rows.slice(0, N_SNIFFED).flat();
+  if (cells.some((cell) => DECIMAL_POINT.test(cell) && !MAYBE_GROUPED.test(cell))) {
+    return ".";
+  }
   const commas = cells.filter((cell) => DECIMAL_COMMA.test(cell));
   const isClear = !commas.every((cell) => THOUSANDS.test(cell));
-  const points = cells.some((cell) => DECIMAL_POINT.test(cell) && !MAYBE_GROUPED.test(cell));
-  const hasBoth = cells.some((cell) => GROUPED_COMMA.test(cell));
-  return (isClear || hasBoth) && !points ? "," : ".";
+  return isClear || cells.some((cell) => GROUPED_COMMA.test(cell)) ? "," : usual;
 }
 
 /** The records without those of separators that spreadsheets leave at the end. */

@@ -42,7 +42,7 @@ export function readSamples(text, model, { usual = "" } = {}) {
   const needed = [...model.features, ...model.covariates].map((name) =>
     name.trim().normalize("NFC"),
   );
-  const table = parseTable(text, { usual, known: needed });
+  const table = parseTable(text, { usual, known: needed, decimal: model.decimal });
   if (table.rows.length === 0) {
     throw new Error("the table has a header but no rows; it needs at least one sample.");
   }

@@ -268,12 +268,25 @@ export function filledRow(trust, model, row, covariates, absent) {
  * @param {any} graph
  */
 export function rootedPlaces(trust, tree, graph) {
-  const { edge, position } = trust.given;
+  const { edge, position, end_edges: edges, end_positions: positions, lengths } = trust.given;
   const { branch, pseudotime } = placeSamples(tree, graph, edge, position);
+  const ends = placeSamples(tree, graph, edges, positions).pseudotime;
+  const within = Array.from(lengths, (length, t) =>
+    timesWithin(ends[t], ends[lengths.length + t], length, pseudotime[t]),
+  );
   const order = Int32Array.from(pseudotime.keys()).sort(
     (a, b) => pseudotime[a] - pseudotime[b] || a - b,
   );
-  return { branch, pseudotime, order, nBranches: tree.branches.length };
+  return { branch, within, order, nBranches: tree.branches.length };
+}
+
+/** The earliest and the latest time of a stretch, by those at its ends and of a place between. */
+function timesWithin(first, last, length, time) {
+  const [around, room] = [first + last, length * 1e-9];
+  const earliest = around <= length + room ? 0 : Math.min(first, last);
+  const hasOne = Math.abs(around - length) <= room;
+  const latest = hasOne ? Math.max(first, last) : (around + length) / 2;
+  return [Math.min(earliest, time), Math.max(latest, time)];
 }
 
 /**
@@ -293,9 +306,9 @@ export function rootedPlaces(trust, tree, graph) {
  * @param {Float64Array} parts
  * @returns {Along}
  */
-export function alongTree(trust, { branch, pseudotime, order, nBranches }, parts) {
+export function alongTree(trust, { branch, within, order, nBranches }, parts) {
   const { level } = trust.given;
-  const [lower, upper] = central(order, parts, pseudotime, 1, level);
+  const [lower, upper] = central(order, parts, within, 1, level);
   const branches = new Float64Array(nBranches);
   const own = Array.from({ length: nBranches }, () => []);
   order.forEach((t) => own[branch[t]].push(t));
@@ -304,14 +317,17 @@ export function alongTree(trust, { branch, pseudotime, order, nBranches }, parts
   });
   const spans = own.map((places, k) => {
     if (places.length === 0) return null;
-    const span = central(places, parts, pseudotime, branches[k], level);
+    const span = central(places, parts, within, branches[k], level);
     return span.map((time) => Math.min(Math.max(time, lower), upper));
   });
   return { lower, upper, branches, spans };
 }
 
-/** The times between which most of some places lies, in the order of time, by their parts. */
-function central(places, parts, pseudotime, total, level) {
+/**
+ * The times between which most of some places lies, in the order of time, by their parts: from the
+ * earliest time of a stretch to the latest of one.
+ */
+function central(places, parts, within, total, level) {
   const tails = (1 - level) / 2;
   let [below, first, last] = [0, -1, 0];
   places.forEach((t, k) => {
@@ -319,6 +335,6 @@ function central(places, parts, pseudotime, total, level) {
     if (first < 0 && below >= tails) first = k;
     if (below < 1 - tails) last = k + 1;
   });
-  const ends = [Math.max(first, 0), Math.min(last, places.length - 1)];
-  return ends.map((k) => pseudotime[places[k]]);
+  const [from, to] = [Math.max(first, 0), Math.min(last, places.length - 1)];
+  return [within[places[from]][0], within[places[to]][1]];
 }

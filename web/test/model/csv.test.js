@@ -74,6 +74,12 @@ test("commas are decimal signs where they do not separate", () => {
   assert.equal(parseTable("a;b\n12.345,678;1.234").decimal, ",");
   assert.equal(parseTable("a;b\n1,5;0.567").decimal, ".");
   assert.equal(parseTable("a,b\n1,5").decimal, ".");
+  // Where a table does not tell, the sign is that of the fit.
+  const comma = { decimal: "," };
+  assert.equal(parseTable("a;b\n1,500;2,250", comma).decimal, ",");
+  assert.equal(parseTable("a;b\n236.200;12", comma).decimal, ",");
+  assert.equal(parseTable("a;b\n12.5;12", comma).decimal, ".");
+  assert.equal(parseTable("a,b\n1,5", comma).decimal, ".");
 });
 
 test("signs between thousands are left out", () => {

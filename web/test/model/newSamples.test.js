@@ -25,6 +25,14 @@ test("columns are found by name, others are ignored, and the first names the sam
   assert.deepEqual(read.dropped, []);
 });
 
+test("where a table leaves it open, the decimal sign is that of the fit", () => {
+  const model = { ...modelOf(), decimal: "," };
+  assert.deepEqual(rowsOf(readSamples("bmi;crp\n236.200;12", model)), [[236200, 12]]);
+  assert.deepEqual(rowsOf(readSamples("bmi;crp\n236,200;12", model)), [[236.2, 12]]);
+  assert.deepEqual(rowsOf(readSamples("bmi;crp\n236.2;12", model)), [[236.2, 12]]);
+  assert.deepEqual(rowsOf(readSamples("bmi;crp\n236.200;12", modelOf())), [[236.2, 12]]);
+});
+
 test("samples without names are new 1, new 2 and so on", () => {
   assert.deepEqual(readSamples("bmi,crp\n20,1\n21,2", modelOf()).ids, ["new 1", "new 2"]);
   assert.deepEqual(readSamples("site,bmi,crp\na,20,1", modelOf()).ids, ["new 1"]);

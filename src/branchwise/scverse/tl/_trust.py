@@ -70,7 +70,8 @@ def new_trust(
     on_tree = placed_table(path.view, points, None)
     names = import_pandas().Index(path.view.branches.names)
     branch, times = names.get_indexer(on_tree["branch"]), on_tree["pseudotime"].to_numpy()
-    places = Places(points, weights, branch, times, np.arange(len(points)))
+    # Intervals of pseudotime are not written, so that no stretch needs its ends.
+    places = Places(points, weights, branch, times, np.arange(len(points)), times, times)
     placer = placer_of(path, model, found, places, genes)
     return trust_columns(path, assessed_of(placer, X), keys_of(key))
 
