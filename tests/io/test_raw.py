@@ -26,7 +26,7 @@ def looked_at(path, **reading):
     ("content", "names", "problem"),
     [
         (b"a,b,a\n1,2,3\n4,5,6\n", ["a", "b", "a-1"], "'a' is repeated"),
-        (b"a,b\n1,2\n3\n4,5,6\n", ["a", "b", "column 3"], "has 1 values"),
+        (b"a,b\n1,2\n3\n4,5,6\n", ["a", "b", "column 3"], "has 1 value,"),
         (b"a,b\n", ["a", "b"], "has a header but no rows"),
         (b"", [], "is empty"),
         (b" \n\n", [], "is empty"),
@@ -261,3 +261,20 @@ def test_a_few_zero_bytes_do_not_hide_the_table(tmp_path):
     assert "line 402 of" in cells.problem
     assert list(found) == ["a", "b"]
     assert (found["b"].minimum, found["b"].maximum) == (2, 4)
+
+
+def test_rows_that_are_longer_than_the_header_are_looked_at(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("patient,sex,hb,crp\nP1,f,12,5,3,4\nP2,m,11,7,2,9\n")
+    cells, found = looked_at(path)
+    assert "line 2 of" in cells.problem
+    assert "has 6 values" in cells.problem
+    assert list(found) == ["patient", "sex", "hb", "crp", "column 5", "column 6"]
+
+
+def test_text_of_another_encoding_than_the_named_one_is_looked_at(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("patient,hb\nP1,12\nP2,11\n")
+    cells, found = looked_at(path, encoding="utf-16")
+    assert "is not text in the encoding utf-16" in cells.problem
+    assert list(found) == ["patient", "hb"]
