@@ -37,7 +37,7 @@ def looked_at(path, **reading):
         ("größe,x\n1,2\n".encode("utf-16-le"), ["größe", "x"], "zero byte"),
         (b'a,b\n1,"x\n2,3\n4,5\n', ["a", "b"], "quotation mark"),
         (b"a,,c\n1,2,3\n", ["a", "column 2", "c"], "has no name"),
-        (b"a,b\n1,x\n<5,y\n3,z\n", ["a", "b"], "seems to hold numbers"),
+        (b"a,b\n1,x\n<5,y\n3,z\n", ["a", "b"], "is meant as numbers"),
         (b"a,b\n1,inf\n2,3\n", ["a", "b"], "infinite"),
     ],
     ids=lambda value: repr(value)[:24],
@@ -66,10 +66,18 @@ def test_the_first_cell_that_is_not_a_number(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("hb,ward\n13.1,A\n,B\n<5,A\n12,A\n1.2.3,B\n11,B\n")
     _, found = looked_at(path)
-    assert found["hb"].unreadable == ("<5", 3, 2, "word")
+    assert found["hb"].unreadable == ("<5", 3, 2, "limit")
     assert (found["hb"].type, found["hb"].fate) == ("mixed", STOPS)
     assert "exclude=['hb']" in found["hb"].remedy
     assert looked_at(path, exclude=["hb"])[1]["hb"].fate == EXCLUDED
+
+
+def test_a_column_comes_under_the_kind_that_most_of_its_cells_have(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("crp,age\nhemolyzed,1\n<0.5,2\n<0.5,3\n4,4\n5,5\n6,6\n7,7\n")
+    _, found = looked_at(path)
+    assert found["crp"].unreadable == ("<0.5", 2, 3, "limit")
+    assert found["crp"].remedy.startswith("limits such as '<0.5': write a number in their place")
 
 
 def test_leading_zeros_are_kept(tmp_path):
@@ -158,7 +166,7 @@ def test_other_formats_are_looked_at(tmp_path):
         assert [each.fate for each in found.values()] == [ID, STOPS, FEATURE]
         assert found["crp"].unreadable == ("<5", 2, 1, "limit")
         assert found["crp"].remedy.endswith("or leave the column out: exclude=['crp'].")
-        assert "seems to hold numbers" in cells.problem
+        assert "is meant as numbers" in cells.problem
 
 
 def test_a_sheet_with_a_title_and_names_that_repeat_is_looked_at(tmp_path):
