@@ -1,7 +1,9 @@
 """Columns of a DataFrame become what a file of text with the same cells makes of them."""
 
+import re
 import unicodedata
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from branchwise import Preparation
 from branchwise.data.columns import check_numbers_there
 from branchwise.data.errors import UnreadableColumns
 from branchwise.data.selection import Selection
-from branchwise.data.table import as_table
+from branchwise.data.table import as_table, make_table
 from branchwise.io import read_table
 from branchwise.pipeline import fit_pipeline
 
@@ -92,8 +94,67 @@ def test_a_model_reads_numbers_that_are_text():
     pd.testing.assert_frame_equal(model.place(as_text), known)
     as_category = numbers[:3].astype({"hb": "category"})
     pd.testing.assert_frame_equal(model.place(as_category), known)
-    with pytest.raises(UnreadableColumns, match="'<5' in data row 1; mend the cells"):
+    with pytest.raises(UnreadableColumns, match=r"'<5' in data row 1\. Write a number"):
         model.place(numbers[:3].astype(object).assign(hb=["<5", 6, 7]))
+
+
+def test_words_with_numbers_among_them_are_told_of_a_data_frame():
+    frame = pd.DataFrame({"ldh": ["5", "6", "7", "8", "9", *["neg"] * 6], "crp": np.arange(11.0)})
+    said = (
+        r"'ldh' \(numbers in 5 of 11 known cells, but 'neg' in data row 6\) of the DataFrame is not"
+    )
+    with pytest.warns(UserWarning, match=said):
+        assert as_table(frame).features == ["crp"]
+
+
+def test_the_first_cell_that_is_not_a_number_is_told():
+    about = pd.DataFrame({"crp": ["7.6", "n.d.", "3.6 mg/l"], "nr": [1, 2**62, 3]})
+    table = make_table(np.ones((3, 1)), ["hb"], None, about, "m.csv")
+    said = (
+        "'crp' of m.csv must hold numbers, as in the fit, but has '3.6 mg/l' in data row 3, 'nr' "
+        "of m.csv has '4611686018427387904' in data row 2, which has too many digits;"
+    )
+    with pytest.raises(ValueError, match=re.escape(said)):
+        check_numbers_there(table, ["crp", "nr"])
+
+
+def test_numbers_of_a_model_that_have_units_are_told_with_all_others():
+    numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
+    model = fit_pipeline(numbers)
+    new = numbers[:3].astype(object).assign(a=["<5", 6, 7], b=["1 kg", "2 kg", "3 kg"], c="low")
+    with pytest.raises(UnreadableColumns) as caught:
+        model.place(new)
+    for part in (
+        "3 columns are",
+        "limits such as '<5'",
+        "units in 1 column ('b'): 3 of 3",
+        "'low'",
+    ):
+        assert part in str(caught.value)
+
+
+DECIMALS = [Decimal("1.5"), None, Decimal("2.5")]
+
+
+@pytest.mark.parametrize("kind", ["object", "arrow", "polars"])
+def test_decimals_are_numbers(kind):
+    frame = pd.DataFrame({"hb": DECIMALS, "age": [1, 2, 3]})
+    if kind == "arrow":
+        pyarrow = pytest.importorskip("pyarrow")
+        frame["hb"] = frame["hb"].astype(pd.ArrowDtype(pyarrow.decimal128(5, 2)))
+    if kind == "polars":
+        frame = pytest.importorskip("polars").DataFrame({"hb": DECIMALS, "age": [1, 2, 3]})
+    table = as_table(frame)
+    assert table.features == ["hb", "age"]
+    np.testing.assert_array_equal(table.X, [[1.5, 1], [np.nan, 2], [2.5, 3]])
+
+
+def test_numbers_as_names_of_columns_are_text_of_annotations_too():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)))
+    frame[3] = list("ab") * 20
+    assert list(as_table(frame).annotations.columns) == ["3"]
+    model = fit_pipeline(frame, preparation=Preparation(categorical=["3"]))
+    assert model.features == ["0", "1", "2", "3"]
 
 
 def test_braces_in_names_and_cells_are_told_as_they_are():

@@ -1,6 +1,8 @@
 """What columns of text hold: codes, dates, units, and what cannot be read, all told at once."""
 
 import gzip
+import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from branchwise import Preparation
 from branchwise._messages import for_command_line
 from branchwise.data.errors import UnknownNameError, UnreadableColumns
+from branchwise.data.selection import way_out
 from branchwise.io import InputError, read_table
 
 
@@ -156,14 +159,43 @@ def test_what_the_message_says_to_exclude_makes_the_table_readable(table_of):
     )
     with pytest.raises(UnreadableColumns, match=r"(?s)exclude=\['crp'\].*g0_mut") as caught:
         table_of(text)
-    assert "exclude=['g0_mut', " in str(caught.value)  # others of that ending can be read
+    more = "exclude=['*_mut'] (with 25 columns that are the same in all rows)."
+    assert more in str(caught.value)  # nothing can be learned from these
     assert table_of(text, exclude=["crp", "*_mut"]).features == ["age", "z_mut_x"]
+
+
+def test_columns_that_vary_are_in_no_pattern_to_exclude(table_of):
+    text = "a_mut,b_mut,c_mut,d_mut,e_mut\nR1C,R1C,R1C,1,0\n0,0,0,0,0\n0,0,0,0,0\n"
+    with pytest.raises(UnreadableColumns, match=r"out: exclude=\['a_mut', 'b_mut', 'c_mut'\]\. As"):
+        table_of(text)
+
+
+def test_many_columns_of_words_are_not_to_be_categories(table_of):
+    names = [f"{letter}x" for letter in "abcdefghijk"]
+    text = ",".join(names) + ",y\n"
+    text += "".join(",".join([cell] * 11) + ",1\n" for cell in ("low", "1", "1", "1"))
+    with pytest.raises(UnreadableColumns) as caught:
+        table_of(text)
+    assert "words among numbers in 11 columns" in str(caught.value)
+    assert "categorical" not in str(caught.value)
+
+
+def test_a_name_that_begins_with_a_hyphen_is_no_option(table_of):
+    said = pytest.raises(UnreadableColumns, match=r"leave the column out: --exclude=-lead\.")
+    with said, for_command_line():
+        table_of("-lead,b\n1,2\n<5,3\n4,5\n")
+    assert way_out("exclude", ["-lead", "b*"]) == "exclude=['-lead', 'b*']"
+    with for_command_line():
+        assert way_out("exclude", ["-lead", "b*"]) == "--exclude='-lead,b*'"
 
 
 def test_many_names_without_a_pattern_go_into_a_file(table_of):
     text = ",".join(f"{name}x" for name in "abcdefghijklmnop") + ",y\n"
     text += "".join(",".join(["<5" if k == 0 else "1"] * 16) + ",1\n" for k in range(4))
-    with pytest.raises(UnreadableColumns, match=r"exclude='@FILE', where"):
+    with pytest.raises(
+        UnreadableColumns,
+        match=r"exclude='@FILE', a file with these names, one on each line: ax, bx",
+    ):
         table_of(text)
 
 
@@ -342,7 +374,7 @@ def test_a_column_may_have_any_name(table_of):
 
 
 def test_numbers_beyond_the_largest_are_told(table_of):
-    with pytest.raises(InputError, match=r"'a' of .* 1 of its 3 cells .* the first '1e999'"):
+    with pytest.raises(InputError, match=r"\('a'\): 1 of 3 cells, the first '1e999'"):
         table_of("a,b\n1,2\n1e999,3\n4,5\n")
     with pytest.raises(InputError, match=r"numbers beyond 1.8e308 in 2 columns .*=\['a', 'b'\]"):
         table_of("a,b,c\n1,2,3\n1e999,1e400,4\n4,5,6\n")
@@ -387,3 +419,72 @@ def test_cells_of_several_kinds_in_one_column_are_counted_by_kind(tmp_path):
     assert "limits such as '<5' in 1 column ('crp'): 1 of 12 cells, the first '<5' in data" in text
     assert "decimal commas in 1 column ('crp'): 2 of 12 cells, the first '1,5' in data" in text
     assert "signs between thousands in 1 column ('plt'): 1 of 12 cells" in text
+
+
+def column_of(cells, name="ldh"):
+    """A table of one column beside a measurement."""
+    return f"{name},crp\n" + "".join(f"{cell},{k}\n" for k, cell in enumerate(cells))
+
+
+@pytest.mark.parametrize(
+    ("n_words", "word", "known"),
+    [
+        (5, "12 mg/l", "5 of 10 known cells, but '12 mg/l' in data row 6"),
+        (5, "neg", "5 of 10 known cells, but 'neg' in data row 6"),
+        (45, "hemolyzed", "5 of 50 known cells"),
+        (46, "hemolyzed", None),
+    ],
+)
+def test_words_with_numbers_among_them_are_told(table_of, n_words, word, known):
+    text = column_of([1.5, 2.5, 3.5, 4.5, 5.5, *[word] * n_words])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        table = table_of(text)
+    assert (table.features, list(table.annotations.columns)) == (["crp"], ["ldh"])
+    assert [known in str(each.message) for each in said] == ([] if known is None else [True])
+    if known is not None:
+        assert "is not a feature; write each number alone and leave" in str(said[0].message)
+        assert str(said[0].message).endswith("no measurement by exclude=['ldh'].")
+
+
+@pytest.mark.parametrize("options", [{"include": "crp"}, {"exclude": "ldh"}, {"annotate": "ldh"}])
+def test_words_that_are_no_features_on_purpose_are_not_told(table_of, options):
+    assert table_of(column_of([1, 2, 3, 4, 5, *["neg"] * 5]), **options).features == ["crp"]
+
+
+@pytest.mark.parametrize("cell", ["60€", "$ 5", "5 (H)", "12 ± 3", "12 [10-14]", "5↑"])
+def test_numbers_with_something_else_are_told(table_of, cell):
+    said = rf"'ldh' \(numbers in 0 of 4 known cells, but '{re.escape(cell)}' in data row 1\)"
+    with pytest.warns(UserWarning, match=said):
+        assert table_of(column_of([cell] * 4)).features == ["crp"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"), [("1’000", "signs between thousands"), ("−0.5", "minus signs of print")]
+)
+def test_signs_of_print_are_told(table_of, cell, kind):
+    said = rf"(?s){kind} in 1 column \('ldh'\): 4 of 4 cells, the first '{cell}' in data row 1"
+    with pytest.raises(UnreadableColumns, match=said):
+        table_of(column_of([cell] * 4))
+
+
+def test_a_name_of_rows_that_repeats_is_told(table_of):
+    text = "patient,crp\nP1,1\nP1,2\nP2,3\n"
+    with pytest.warns(UserWarning, match=r"'patient' of .* some rows twice \('P1'\), so") as said:
+        assert table_of(text).samples == ["0", "1", "2"]
+    assert "pass id='patient' for an error" in str(said[0].message)
+    with pytest.warns(UserWarning, match="it is an annotation.$"):
+        table_of(text, features=["crp"])
+    assert table_of(text, exclude="patient").features == ["crp"]
+
+
+def test_a_pattern_of_the_command_line_for_names_of_samples_is_told_as_an_option(table_of):
+    said = pytest.raises(InputError, match=r"^--id '\*' fits 2 columns of .* name that one\.$")
+    with said, for_command_line():
+        table_of("a,b\n1,2\n", id="*")
+
+
+def test_a_name_with_a_comma_is_one_name(table_of):
+    hint = "Column 'd,e' has a comma in its name: --include '\"d,e\"'.$"
+    with pytest.raises(UnknownNameError, match=hint), for_command_line():
+        table_of('a,"d,e"\n1,2\n', include=["d", "e"])

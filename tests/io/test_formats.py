@@ -12,6 +12,7 @@ import pytest
 
 from branchwise.data.errors import UnknownNameError, UnreadableColumns
 from branchwise.io import InputError, read_table
+from branchwise.io.raw import read_cells
 
 HEADER = ["patient", "age", "crp", "stage", "zip", "seen", "smoker"]
 DAY = datetime.datetime(2020, 1, 31)
@@ -333,3 +334,43 @@ def test_a_sheet_is_for_excel(tmp_path):
     (tmp_path / "a.csv").write_text("a\n1\n")
     with pytest.raises(InputError, match=r"sheet='x' is for Excel files \(.xlsx\), but .* is none"):
         read_table(tmp_path / "a.csv", sheet="x")
+
+
+def test_numbers_stored_as_text_in_excel_are_read_as_in_csv(tmp_path):
+    frame = pd.DataFrame(
+        {"patient": ["7", "8"], "hb": ["12.5", " 11\u00a0"], "zip": ["07766", "1"], "x": [1.5, 2]}
+    )
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    table = read_table(tmp_path / "t.xlsx")
+    assert (table.samples, table.features) == (["7", "8"], ["hb", "x"])
+    np.testing.assert_array_equal(table.X, [[12.5, 1.5], [11, 2]])
+    assert table.annotations["zip"].tolist() == ["07766", "1"]
+
+
+@pytest.mark.parametrize("name", ["t.dta", "t.sav", "t.feather", "t.parquet"])
+def test_numbers_stored_as_text_are_told(name, tmp_path):
+    rows = np.arange(12)
+    frame = pd.DataFrame(
+        {
+            "hb": [f"{k + 0.5}" for k in rows],
+            "ldh": [f" {k} " for k in rows],
+            "cluster": [str(k % 3) for k in rows],
+            "zip": [f"0{k}" for k in rows],
+            "crp": rows + 0.25,
+        }
+    )
+    path = tmp_path / name
+    if name.endswith((".dta", ".sav")):
+        getattr(pyreadstat, f"write_{name[2:]}")(frame, path)
+    else:
+        getattr(frame, f"to_{name[2:]}")(path)
+    said = "'hb', 'ldh' of .* hold numbers stored as text and are not features; store them as numb"
+    with pytest.warns(UserWarning, match=said) as notes:
+        assert read_table(path).features == ["crp"]
+    assert len(notes) == 1
+    assert any("stored as text" in note for note in read_cells(path).notes)
+    table = read_table(path, include=["hb", "crp"])
+    assert table.features == ["hb", "crp"]
+    np.testing.assert_array_equal(table.X[:, 0], rows + 0.5)
+    with pytest.warns(UserWarning, match="'hb' of .* holds numbers stored as text and is not a f"):
+        read_table(path, exclude="ldh")

@@ -26,7 +26,7 @@ def looked_at(path, **reading):
     ("content", "names", "problem"),
     [
         (b"a,b,a\n1,2,3\n4,5,6\n", ["a", "b", "a-1"], "'a' is repeated"),
-        (b"a,b\n1,2\n3\n4,5,6\n", ["a", "b", "column 3"], "has 1 values"),
+        (b"a,b\n1,2\n3\n4,5,6\n", ["a", "b", "column 3"], "has 1 value,"),
         (b"a,b\n", ["a", "b"], "has a header but no rows"),
         (b"", [], "is empty"),
         (b" \n\n", [], "is empty"),
@@ -37,7 +37,7 @@ def looked_at(path, **reading):
         ("größe,x\n1,2\n".encode("utf-16-le"), ["größe", "x"], "zero byte"),
         (b'a,b\n1,"x\n2,3\n4,5\n', ["a", "b"], "quotation mark"),
         (b"a,,c\n1,2,3\n", ["a", "column 2", "c"], "has no name"),
-        (b"a,b\n1,x\n<5,y\n3,z\n", ["a", "b"], "seems to hold numbers"),
+        (b"a,b\n1,x\n<5,y\n3,z\n", ["a", "b"], "is meant as numbers"),
         (b"a,b\n1,inf\n2,3\n", ["a", "b"], "infinite"),
     ],
     ids=lambda value: repr(value)[:24],
@@ -66,10 +66,18 @@ def test_the_first_cell_that_is_not_a_number(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("hb,ward\n13.1,A\n,B\n<5,A\n12,A\n1.2.3,B\n11,B\n")
     _, found = looked_at(path)
-    assert found["hb"].unreadable == ("<5", 3, 2, "word")
+    assert found["hb"].unreadable == ("<5", 3, 2, "limit")
     assert (found["hb"].type, found["hb"].fate) == ("mixed", STOPS)
     assert "exclude=['hb']" in found["hb"].remedy
     assert looked_at(path, exclude=["hb"])[1]["hb"].fate == EXCLUDED
+
+
+def test_a_column_comes_under_the_kind_that_most_of_its_cells_have(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("crp,age\nhemolyzed,1\n<0.5,2\n<0.5,3\n4,4\n5,5\n6,6\n7,7\n")
+    _, found = looked_at(path)
+    assert found["crp"].unreadable == ("<0.5", 2, 3, "limit")
+    assert found["crp"].remedy.startswith("limits such as '<0.5': write a number in their place")
 
 
 def test_leading_zeros_are_kept(tmp_path):
@@ -158,7 +166,7 @@ def test_other_formats_are_looked_at(tmp_path):
         assert [each.fate for each in found.values()] == [ID, STOPS, FEATURE]
         assert found["crp"].unreadable == ("<5", 2, 1, "limit")
         assert found["crp"].remedy.endswith("or leave the column out: exclude=['crp'].")
-        assert "seems to hold numbers" in cells.problem
+        assert "is meant as numbers" in cells.problem
 
 
 def test_a_sheet_with_a_title_and_names_that_repeat_is_looked_at(tmp_path):
@@ -261,3 +269,20 @@ def test_a_few_zero_bytes_do_not_hide_the_table(tmp_path):
     assert "line 402 of" in cells.problem
     assert list(found) == ["a", "b"]
     assert (found["b"].minimum, found["b"].maximum) == (2, 4)
+
+
+def test_rows_that_are_longer_than_the_header_are_looked_at(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("patient,sex,hb,crp\nP1,f,12,5,3,4\nP2,m,11,7,2,9\n")
+    cells, found = looked_at(path)
+    assert "line 2 of" in cells.problem
+    assert "has 6 values" in cells.problem
+    assert list(found) == ["patient", "sex", "hb", "crp", "column 5", "column 6"]
+
+
+def test_text_of_another_encoding_than_the_named_one_is_looked_at(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("patient,hb\nP1,12\nP2,11\n")
+    cells, found = looked_at(path, encoding="utf-16")
+    assert "is not text in the encoding utf-16" in cells.problem
+    assert list(found) == ["patient", "hb"]

@@ -37,6 +37,7 @@ def test_numbers_are_features_and_the_rest_are_annotations(table_of):
     assert table.X.dtype == np.float64
 
 
+@pytest.mark.filterwarnings("ignore:.*as R writes them")
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -86,8 +87,8 @@ def test_words_that_mean_missing_among_numbers_are_words_among_words(table_of):
 @pytest.mark.parametrize("cell", ["<5", '"1,5"', "5 %", "3.4.5", "12a"])
 def test_a_column_of_numbers_with_an_odd_cell_is_an_error(table_of, cell):
     message = (
-        rf"column 'crp' of .*a\.csv seems to hold numbers, but 1 of its 4 cells cannot be read as "
-        rf"such, the first '{cell.strip(chr(34))}' in data row 3; .* or leave the column out"
+        r"(?s)1 column is meant as numbers in .*a\.csv, .* in 1 column \('crp'\): 1 of 4 cells, "
+        rf"the first '{cell.strip(chr(34))}' in data row 3\. .* or leave the column out"
     )
     text = f"age,crp\n71,3\n72,4\n73,{cell}\n74,5\n"
     with pytest.raises(InputError, match=message):
@@ -96,7 +97,7 @@ def test_a_column_of_numbers_with_an_odd_cell_is_an_error(table_of, cell):
 
 
 def test_values_below_the_limit_of_detection_are_no_annotation_however_many(table_of):
-    with pytest.raises(InputError, match=r"3 of its 4 cells .* the first '<5' in data row 1"):
+    with pytest.raises(InputError, match=r"3 of 4 cells, the first '<5' in data row 1"):
         table_of("age,crp\n71,<5\n72,<5\n73,<5\n74,7\n")
 
 
@@ -160,6 +161,7 @@ def test_names_with_leading_zeros_stay(table_of):
     assert table_of("patient_id,a\n007,1\n008,2\n").samples == ["007", "008"]
 
 
+@pytest.mark.filterwarnings("ignore:.*names some rows twice")
 @pytest.mark.parametrize(
     ("text", "samples"),
     [
@@ -181,6 +183,7 @@ def test_which_column_names_the_samples(table_of, text, samples):
     assert len(table.features) + table.annotations.shape[1] == 1 + (samples == ["0", "1"])
 
 
+@pytest.mark.filterwarnings("ignore:.*names some rows twice")
 @pytest.mark.parametrize(
     "text",
     ["patient,crp\n1,3.5\n1,4\n2,5\n", "patient_id,crp\n7,3.5\n,4\n8,5\n"],
@@ -338,3 +341,61 @@ def test_a_file_is_opened_once_and_hashed_on_the_way(name, n_rows, tmp_path):
     assert table.sha256 == hashlib.sha256(path.read_bytes()).hexdigest() == file_hash(path)
     assert table.X.shape == (n_rows, 2)
     assert read_table(path).X[-1, 0] == (n_rows - 1) / 7
+
+
+@pytest.mark.parametrize(
+    ("text", "n_values", "n_names"),
+    [
+        ("patient,sex,hb,crp\nP1,f,12,5,3,4\nP2,m,11,7,2,9\n", 6, 4),
+        ("a,b\n1,2,3,4\n5,6,7,8\n", 4, 2),
+        ("patient,age,hb\nP1,71,12,5\nP2,60,11,7\n", 4, 3),  # not names of rows
+    ],
+)
+def test_rows_that_are_longer_than_the_header_are_refused(table_of, text, n_values, n_names):
+    message = f"line 2 of .* has {n_values} values, but the header names {n_names} columns; add or"
+    with pytest.raises(InputError, match=message):
+        table_of(text)
+
+
+def test_a_longer_row_is_found_below_an_empty_cell_too_many(table_of):
+    with pytest.raises(InputError, match=r"line 3 of .* has 4 values, but the header names 3 col"):
+        table_of("patient,age,hb\nP1,71,12,\nP2,60,11,7\n")
+
+
+def test_a_cell_too_many_beside_one_name_is_refused(table_of):
+    with pytest.raises(InputError, match=r"line 2 .* has 2 values, but the header names 1 column;"):
+        table_of("hb\n12,5\n11,7\n")
+
+
+@pytest.mark.parametrize("end", ["", ",", ",,,"])
+def test_empty_cells_after_the_last_column_are_nothing(table_of, end):
+    table = table_of(f"patient,age,hb\nP1,71,12{end}\nP2,60,{end}\n")
+    assert table.features == ["age", "hb"]
+    np.testing.assert_array_equal(table.X, [[71, 12], [60, np.nan]])
+
+
+def test_names_of_rows_without_a_name_are_told(table_of):
+    with pytest.warns(UserWarning, match="have 3 cells, but the header has 2 names; the first"):
+        assert table_of("age,hb\nP1,71,12\nP2,60,11\n").samples == ["P1", "P2"]
+
+
+def test_rows_of_blanks_at_the_end_are_no_samples(table_of):
+    assert table_of("patient,hb\nP1,12\nP2,11\n , \n,\n").samples == ["P1", "P2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Ward 3\npatient,hb\nP1,12\n", "has 2 values, but the header names 1 column; the first"),
+        ("Ward 3,,\n,patient,hb\n1,P1,12\n", "column 2 of .* has no name; the first line may be"),
+        ("a,b\n1,2\n3\n", "line 3 of .* has 1 value, but the header names 2 columns; add"),
+    ],
+)
+def test_a_title_is_told_from_a_header(table_of, text, message):
+    with pytest.raises(InputError, match=message):
+        table_of(text)
+
+
+def test_an_encoding_that_a_file_does_not_have_is_told(table_of):
+    with pytest.raises(InputError, match=r"line 1 of .* is not text in the encoding utf-16; name"):
+        table_of("patient,hb\nP1,12\n", encoding="utf-16")

@@ -1,6 +1,7 @@
 """Columns as users have them: what is missing, which hold numbers, and which categories."""
 
 import re
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -188,7 +189,8 @@ def are_numbers(values: Any) -> bool:
         return values.dtype.kind in "iuf"
     known = values[~is_missing(values)]
     return len(known) > 0 and all(
-        isinstance(value, Real) and not isinstance(value, bool | np.bool_) for value in known
+        isinstance(value, Real | Decimal) and not isinstance(value, bool | np.bool_)
+        for value in known
     )
 
 

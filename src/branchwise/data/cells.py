@@ -20,13 +20,24 @@ WITH_UNIT = re.compile(
 LIMIT = re.compile(rf"\s*(?:[<>≤≥~±=]\s*)+{NUMBER}\s*[%*]?\s*")
 PERCENT = re.compile(rf"\s*{NUMBER}\s*%\s*")
 COMMA = re.compile(r"\s*[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?\s*")
-THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:[ ,.'\u00a0\u202f]\d{3})+(?:[.,]\d+)?\s*")
+THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(?:[ ,.'\u2019\u00a0\u202f]\d{3})+(?:[.,]\d+)?\s*")
+# Signs of print that look like a hyphen.
+MINUS = re.compile(r"\s*[\u2212\u2013]\s*(?:\d+(?:[.,]\d*)?|[.,]\d+)\s*")
 # A number, or what was meant as one: "<5", "1,5", "1 234", "12 %".
 MEANT_AS_NUMBER = re.compile(
-    r"[<>≤≥=~±\s]*[+-]?"
-    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.'\u00a0\u202f]\d{3})+([.,]\d+)?)"
+    r"[<>≤≥=~±\s]*(?:[+-]|[\u2212\u2013]\s*)?"
+    r"(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([ ,.'\u2019\u00a0\u202f]\d{3})+([.,]\d+)?)"
     r"([eE][+-]?\d+)?\s*[%*]?"
 )
+# A number with a sign of money, a short mark (5 (H)), a range, or how exact it is (12 ± 3).
+WITH_MORE = re.compile(
+    rf"\s*(?:[€$£¥]\s*{NUMBER}|{NUMBER}\s*(?:[€$£¥]|±\s*{NUMBER}|[↑↓!]+"
+    rf"|[(\[](?:[A-Za-z]{{1,2}}|[-+*!↑↓]+|[\d\s.,–-]+)[)\]]))\s*"
+)
+# Columns of words that are told: of their known cells at least so many, and this part, are numbers.
+LEAST_NUMBERS, LEAST_SHARE = 5, 0.1
+# Text of digits with more different values than clusters have may be measurements.
+MOST_CLUSTERS = 10
 # In small letters.
 UNIT = re.compile(
     "kg|g|mg|[µμu]g|ng|pg|lbs?|oz|st|mmhg|cmh2o|k?pa|kcal|kj|j|[mcdk]?m|in|inch(es)?|ft|"
@@ -78,6 +89,16 @@ class WithUnit(NamedTuple):
     units: list[str]  # most frequent first; "" for none
 
 
+class Mixed(NamedTuple):
+    """A column of words of which some cells, or all with something else, are numbers."""
+
+    name: str
+    n_numbers: int
+    n_known: int
+    first: str  # that is not a number
+    row: int
+
+
 class Looked(NamedTuple):
     """What a column of text is: numbers, odd, with units, codes, or (nothing set) words."""
 
@@ -85,6 +106,8 @@ class Looked(NamedTuple):
     odd: Odd | None = None
     unit: WithUnit | None = None
     is_code: bool = False  # whole numbers of which some begin with a zero
+    mixed: Mixed | None = None
+    is_stored: bool = False  # measurements, maybe, that a file with types has as text
 
 
 def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked:
@@ -120,11 +143,12 @@ def look_at_text(column: Any, *, typed: bool, is_number: bool = False) -> Looked
         if any(text[0] == "0" and CODE.fullmatch(text) for text in texts[good]):
             return Looked(is_code=True)
         if typed and (good.all() or not len(texts)):
-            return Looked()
+            return Looked(is_stored=len(texts) > MOST_CLUSTERS)
         if not len(texts) and not is_text.all():
             return Looked()
     if not good.all():
-        return look_at_odd(str(column.name), texts, codes, rows, good, len(column))
+        cells = (texts, codes, rows, good)
+        return look_at_odd(str(column.name), *cells, len(column), is_number=is_number)
     numbers = np.full(len(column), np.nan)
     numbers[rows] = np.array([float(text) for text in texts])[codes]
     return Looked(numbers)
@@ -145,16 +169,23 @@ def of_each(judge: Callable[[str], Any], cells: Iterable[str]) -> list[Any]:
 
 
 def look_at_odd(
-    name: str, texts: Any, codes: Ints, rows: Ints, good: Bools, n_cells: int
+    name: str,
+    texts: Any,
+    codes: Ints,
+    rows: Ints,
+    good: Bools,
+    n_cells: int,
+    *,
+    is_number: bool = False,
 ) -> Looked:
     """The same for known cells of which some are not numbers.
 
     `texts` are the different ones, and `good` says which of these are numbers; `codes` are those of
-    the cells, which are in these `rows`.
+    the cells, which are in these `rows`. In a column known to be one of numbers all others are odd.
     """
     counts = np.bincount(codes, minlength=len(texts))
     meant = np.array([MEANT_AS_NUMBER.fullmatch(text) is not None for text in texts])
-    if counts[meant | good].sum() > len(codes) / 2:
+    if is_number or counts[meant | good].sum() > len(codes) / 2:
         is_bad = ~good[codes]
         first, bad = int(np.argmax(is_bad)), texts[codes[is_bad]]
         n_levels, row = len(set(texts)), int(rows[first]) + 1
@@ -165,11 +196,31 @@ def look_at_odd(
     for found_in, count in zip(split, counts.tolist(), strict=True):
         units.update({found_in[2]: count} if found_in else {})
     if sum(units.values()) <= len(codes) / 2 or not are_units(units):
-        return Looked()
+        return Looked(mixed=look_at_words(name, texts, codes, rows, good))
     first, number = next((k, found_in[1]) for k, found_in in enumerate(split) if found_in)
     written = [unit for unit, _ in units.most_common()] + ([""] if (meant | good).any() else [])
     row = int(rows[np.argmax(codes == first)]) + 1
     return Looked(unit=WithUnit(name, texts[first], row, number, written))
+
+
+def look_at_words(name: str, texts: Any, codes: Ints, rows: Ints, good: Bools) -> Mixed | None:
+    """What is to be told of words with numbers among them; None if these are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.cells import look_at_words
+    >>> texts, rows = np.array(["60€", "7€"], dtype=object), np.arange(2)
+    >>> look_at_words("cost", texts, rows, rows, np.array([False, False]))
+    Mixed(name='cost', n_numbers=0, n_known=2, first='60€', row=1)
+    """
+    n_known, n_numbers = len(codes), int(good[codes].sum())
+    has_more = np.array([WITH_MORE.fullmatch(text) is not None for text in texts])
+    has_many = n_numbers >= max(LEAST_NUMBERS, LEAST_SHARE * n_known)
+    if not has_many and (has_more | good)[codes].sum() <= n_known / 2:
+        return None
+    first = int(np.argmax(~good[codes]))
+    return Mixed(name, n_numbers, n_known, texts[codes[first]], int(rows[first]) + 1)
 
 
 def are_units(units: Counter[str]) -> bool:
@@ -199,9 +250,8 @@ def is_unit(text: str) -> bool:
 
 
 def kind_of(cells: Sequence[str]) -> str:
-    """What keeps cells from being numbers; words, if anything of that is among them."""
-    kinds = Counter(of_each(one_kind, cells))
-    return "word" if "word" in kinds else kinds.most_common(1)[0][0]
+    """What keeps most of these cells from being numbers."""
+    return Counter(of_each(one_kind, cells)).most_common(1)[0][0]
 
 
 def by_kind(odd: Odd, cells: Sequence[str], rows: Sequence[int]) -> tuple[Odd, ...]:
@@ -246,6 +296,7 @@ def one_kind(cell: str) -> str:
         ("percent", PERCENT),
         ("thousands", THOUSANDS),
         ("comma", COMMA),
+        ("minus", MINUS),
     ):
         if pattern.fullmatch(cell):
             return kind

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 from .._compat import import_pandas
 from .._messages import listed
 from .._typing import Bools, Matrix
-from .categories import as_text, is_blank
+from .categories import INEXACT, as_text, is_blank, is_no_number
 from .dask import is_dask
 from .errors import Unknown, UnknownNameError
 from .selection import selection
@@ -122,11 +123,37 @@ def check_numbers_there(table: Table, names: Sequence[str]) -> None:
     for name in names:
         known = np.flatnonzero(~is_blank(table.annotations[name]))
         if len(known):
-            cell = as_text(table.annotations[name].iloc[known[0]])
+            cells = table.annotations[name]
+            row = next((k for k in known if is_odd(cells.iloc[k])), known[0])
             has = "has" if told else "must hold numbers, as in the fit, but has"
-            told.append(f"{name!r} of {table.source} {has} {cell!r} in data row {known[0] + 1:,}")
+            why = ", which has too many digits" if is_long(cells.iloc[row]) else ""
+            cell = as_text(cells.iloc[row])
+            told.append(f"{name!r} of {table.source} {has} {cell!r} in data row {row + 1:,}{why}")
     if told:
         raise ValueError(f"{listed(told, 5)}; write numbers, or leave such cells empty.")
+
+
+def is_odd(cell: Any) -> bool:
+    """Whether a known cell cannot be read as a number.
+
+    Examples
+    --------
+    >>> from branchwise.data.columns import is_odd
+    >>> [is_odd(cell) for cell in ("3.6", "3.6 mg/l", "n.d.", 2**62, 2)]
+    [False, True, False, True, False]
+    """
+    if is_no_number(cell):
+        return False
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return True
+    return isinstance(cell, bool | np.bool_) or is_long(cell)
+
+
+def is_long(cell: Any) -> bool:
+    """Whether a cell is a whole number with more digits than a float has."""
+    return isinstance(cell, Integral) and abs(cell) >= INEXACT
 
 
 def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:

@@ -1,10 +1,11 @@
 """What is wrong with a file of data, in words that name it."""
 
 import difflib
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .._messages import listed, parameter
+from .._messages import flag, is_for_command_line, listed, parameter
 
 
 class InputError(ValueError):
@@ -46,7 +47,8 @@ class UnknownNameError(InputError):
     def __init__(
         self, unknown: Sequence[Unknown], known: Sequence[str], source: str, kind: str = "column"
     ):
-        super().__init__(unknown_message(unknown, known, source, kind))
+        message = unknown_message(unknown, known, source, kind)
+        super().__init__(f"{message}{with_comma(unknown, known)}")
         self.unknown = list(unknown)
         self.is_column = kind == "column"
         self.known = list(known)
@@ -84,6 +86,35 @@ def unknown_message(
         f"{source} lacks {len(unknown):,} of the {kind}s that were named: "
         f"{'; '.join(told)}{rest}; {has}."
     )
+
+
+def with_comma(unknown: Sequence[Unknown], known: Sequence[str]) -> str:
+    """How to name one column whose name was taken for several, on the command line.
+
+    Examples
+    --------
+    >>> from branchwise._messages import for_command_line
+    >>> from branchwise.data.errors import Unknown, with_comma
+    >>> with for_command_line():
+    ...     print(with_comma([Unknown("d", "include"), Unknown("e", "include")], ["age", "d,e"]))
+     Column 'd,e' has a comma in its name: --include '"d,e"'.
+    """
+    if not is_for_command_line():
+        return ""
+    by_option: dict[str, list[str]] = {}
+    for each in unknown:
+        by_option.setdefault(each.option, []).append(str(each.name))
+    for option, names in by_option.items():
+        same = [name for name in known if "," in str(name) and parts_of(name) == names]
+        if option and same:
+            written = shlex.quote(f'"{same[0]}"')
+            return f" Column {same[0]!r} has a comma in its name: {flag(option)} {written}."
+    return ""
+
+
+def parts_of(name: str) -> list[str]:
+    """What a name with commas is taken for."""
+    return [part.strip() for part in str(name).split(",")]
 
 
 def near(name: str, known: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -84,7 +85,10 @@ def look_at_columns(
             keeps = name in as_written or is_number
             found.append(Column(name, ANNOTATION, look_at(frame[name], typed=typed), True, keeps))
         else:
-            looked = look_at(frame[name], typed=typed, is_number=selection.features is not None)
+            # What is asked for as a feature is not text on purpose.
+            is_typed = typed and selection.include is None
+            is_number = selection.features is not None
+            looked = look_at(frame[name], typed=is_typed, is_number=is_number)
             if selection.include is not None and looked.numbers is None and looked.odd is None:
                 looked = looked._replace(odd=described(frame[name]))
             fate = FEATURE if looked.numbers is not None else ANNOTATION
@@ -145,7 +149,7 @@ def look_at_cells(column: Any, *, is_number: bool = False) -> Looked:
 
 def is_text_or_number(cell: Any) -> bool:
     """Whether a cell is text or a number; truth values and dates are neither."""
-    return isinstance(cell, str | Real) and not isinstance(cell, bool | np.bool_)
+    return isinstance(cell, str | Real | Decimal) and not isinstance(cell, bool | np.bool_)
 
 
 def described(column: Any) -> Odd:
@@ -157,6 +161,22 @@ def described(column: Any) -> Odd:
     return Odd(
         str(column.name), "text", len(known), len(column), first, row + 1, int(texts.nunique())
     )
+
+
+def unvarying(frame: Any) -> list[str]:
+    """Columns of numbers that are the same in all rows, or empty.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.data.judging import unvarying
+    >>> unvarying(pd.DataFrame({"a": [0, 0], "b": [1, 2], "c": [None, 1.5], "d": ["x", "x"]}))
+    ['a', 'c']
+    """
+    numbers = frame.select_dtypes("number", exclude=["timedelta", "complex"])
+    varies = numbers.min() != numbers.max()
+    varies &= numbers.notna().any()
+    return [str(name) for name in numbers.columns[~varies.to_numpy(bool)]]
 
 
 def missing_values(frame: Any, found: Sequence[str], converted: dict[str, Any]) -> dict[str, int]:

@@ -294,8 +294,9 @@ class Selection(NamedTuple):
         raise_unknown(wrong, known, source)
         if len(ids) > 1:
             raise InputError(
-                f"id={self.id!r} fits {len(ids)} columns of {source} ({listed(map(repr, ids), 5)}),"
-                " but one column has the names of the samples; name that one."
+                f"{setting('id', self.id)} fits {len(ids)} columns of {source} "
+                f"({listed(map(repr, ids), 5)}), but one column has the names of the samples; "
+                "name that one."
             )
         return chosen
 
@@ -358,8 +359,8 @@ def selection(
     ids = [] if id is None else expand([id])
     if len(ids) > 1:
         raise InputError(
-            f"id={id!r} names {len(ids)} columns, but one column has the names of the samples; "
-            "name that one."
+            f"{setting('id', id)} names {len(ids)} columns, but one column has the names of the "
+            "samples; name that one."
         )
     return Selection(
         ids[0] if ids else None,
@@ -375,6 +376,7 @@ def selection(
 SEPARATOR = re.compile(r"[_ .:-]")
 # As many names are written out; more are better put into a file.
 MOST_WRITTEN = 12
+MOST_LISTED = 5
 # Names that a pattern is worth its place for.
 LEAST_SHARED = 3
 
@@ -478,7 +480,13 @@ def way_out(option: str, names: Sequence[str]) -> str:
     "exclude=['*_mut']"
     """
     if len(names) > MOST_WRITTEN:
-        return f"{setting(option, '@FILE')}, where FILE has a name on each line"
+        return (
+            f"{setting(option, '@FILE')}, a file with these names, one on each line: "
+            f"{listed(names, MOST_LISTED)}"
+        )
     if is_for_command_line():
-        return f"{flag(option)} {option_text(names)}"
+        text = option_text(names)
+        # What begins with a hyphen would be taken for an option.
+        is_dashed = text.lstrip("'\"").startswith("-")
+        return f"{flag(option)}{'=' if is_dashed else ' '}{text}"
     return f"{option}={list_text(names)}"

@@ -23,12 +23,19 @@ from .judging import (
     has_names_first,
     left_out_by,
     look_at_cells,
+    unvarying,
     usable_dates,
     worth_telling,
 )
 from .masked import unmasked
 from .selection import EVERYTHING, Selection, look_up
-from .unreadable import raise_unreadable, warn_of_categories, warn_of_dates, warn_of_units
+from .unreadable import (
+    raise_unreadable,
+    warn_of_categories,
+    warn_of_dates,
+    warn_of_mixed,
+    warn_of_units,
+)
 
 __all__ = ["InputError", "Table", "UnknownNameError"]
 
@@ -426,8 +433,8 @@ def as_table(data: Any, selection: Selection = EVERYTHING, date_order: DateOrder
         )
     names = [composed(str(name)) for name in data.columns]
     check_unique(names, "columns of the DataFrame", "rename them")
-    if [composed(name) for name in data.columns] != list(data.columns):
-        data = data.set_axis([composed(name) for name in data.columns], axis=1)
+    if names != list(data.columns):
+        data = data.set_axis(names, axis=1)
     # A duration is a number to pandas, but in no unit that was chosen.
     numeric = data.select_dtypes("number", exclude=["timedelta", "complex"])
     # Numbers beside None or NA are objects to pandas.
@@ -435,7 +442,8 @@ def as_table(data: Any, selection: Selection = EVERYTHING, date_order: DateOrder
     mixed = [name for name in objects if are_numbers(objects[name].to_numpy())]
     converted = {name: numbers_of(objects[name].to_numpy()) for name in mixed}
     others = data.drop(columns=[*numeric.columns, *mixed])
-    converted |= numbers_in_text(others, [*numeric.columns, *mixed], selection, names)
+    known = data[[*numeric.columns, *mixed]]
+    converted |= numbers_in_text(others, known, selection, names)
     if converted:
         kept = {*numeric.columns, *converted}
         numeric = assigned(data[[name for name in data.columns if name in kept]], converted)
@@ -471,7 +479,7 @@ def with_read_dates(
 
 
 def numbers_in_text(
-    others: Any, numbers: Sequence[Any], selection: Selection, names: Sequence[str]
+    others: Any, numbers: Any, selection: Selection, names: Sequence[str]
 ) -> dict[Any, Any]:
     """Columns of a DataFrame that hold numbers written as text, as numbers.
 
@@ -488,11 +496,12 @@ def numbers_in_text(
     found = {name: each.numbers for name, each in looked.items() if each.numbers is not None}
     odd = [each.odd for each in looked.values() if each.odd is not None]
     fine = [str(name) for name in [*numbers, *others] if name not in looked or name in found]
-    raise_unreadable(
-        odd, fine if selection.features is None else None, "the DataFrame", {}, len(others)
-    )
-    if selection.features is None:
-        warn_of_units([each.unit for each in looked.values() if each.unit], "the DataFrame")
+    can_exclude, source = selection.features is None, "the DataFrame"
+    same = unvarying(numbers) if odd else []
+    raise_unreadable(odd, fine if can_exclude else None, source, {}, len(others), same)
+    if can_exclude:
+        warn_of_units([each.unit for each in looked.values() if each.unit], source)
+        warn_of_mixed([each.mixed for each in looked.values() if each.mixed], source, names)
         warn_of_categories(others[wanted])
     return found
 

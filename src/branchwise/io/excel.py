@@ -24,7 +24,8 @@ from .safety import check_stored, check_zip
 def frame_of_excel(path: Path, selection: Selection, *, sheet: str | None = None) -> Framed:
     """Read one sheet, by default the first; its first row that is not empty names the columns."""
     source, rows = rows_of_excel(path, sheet)
-    return Framed(frame_of_rows(rows, source, path))
+    # Numbers stored as text are a slip there, and no type that somebody chose.
+    return Framed(frame_of_rows(rows, source, path), typed=False)
 
 
 def rows_of_excel(path: Path, sheet: str | None) -> tuple[str, list[list[Any]]]:

@@ -13,11 +13,14 @@ from ..data.judging import (
     ANNOTATION,
     FEATURE,
     ODD,
+    Column,
     check_turned,
     dates_among,
+    has_names_first,
     look_at_columns,
     missing_values,
     name_column,
+    unvarying,
     usable_dates,
     worth_telling,
 )
@@ -29,7 +32,14 @@ from ..data.table import (
     id_names,
     make_table,
 )
-from ..data.unreadable import raise_unreadable, warn_of_dates, warn_of_units
+from ..data.unreadable import (
+    raise_unreadable,
+    warn_of_dates,
+    warn_of_mixed,
+    warn_of_repeats,
+    warn_of_stored,
+    warn_of_units,
+)
 
 
 class Framed(NamedTuple):
@@ -142,7 +152,9 @@ def sort_columns(
     gaps = missing_values(frame, found, converted) if odd else {}
     wrong = {each.name for each in odd}
     fine = [name for name in names if name not in wrong]
-    raise_unreadable(odd, fine if selection.features is None else None, source, gaps, len(frame))
+    others = fine if selection.features is None else None
+    same = unvarying(frame[[name for name in found if name in frame]]) if odd else []
+    raise_unreadable(odd, others, source, gaps, len(frame), same)
     check_features(found, selection.features or (), source)
     if not found and not selection.annotate:
         raise InputError(
@@ -151,6 +163,10 @@ def sort_columns(
             "commas, semicolons or tabs, or exclude fewer."
         )
     warn_of_units(units, source)
+    warn_of_words(columns, source)
+    is_named = {*selection.exclude, *selection.annotate}
+    if id is None and not is_named.intersection(names[:1]):
+        warn_of_first(frame, names, source, is_fit=selection.features is None)
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
     dates, notes, orders = dates_among(words, date_order)
@@ -164,3 +180,19 @@ def sort_columns(
         about[name] = values
     told = date_order if isinstance(date_order, str) else orders
     return Sorted(samples, found, converted, about, selection, id, told or None)
+
+
+def warn_of_words(columns: Sequence[Column], source: str) -> None:
+    """Say which columns of text have numbers, and are not features."""
+    looked = [each for each in columns if not each.is_left_out]
+    mixed = [each.looked.mixed for each in looked]
+    names = [each.name for each in columns]
+    warn_of_mixed([each for each in mixed if each is not None], source, names)
+    warn_of_stored([each.name for each in looked if each.looked.is_stored], source)
+
+
+def warn_of_first(frame: Any, names: Sequence[str], source: str, *, is_fit: bool) -> None:
+    """Say why the first column does not name the samples, if it is called like that."""
+    first = frame[[name for name in names[:1] if name in frame]]
+    if has_names_first(first):
+        warn_of_repeats(first[names[0]], source, is_fit=is_fit)

@@ -24,6 +24,7 @@ from ..data.judging import (
     dates_among,
     look_at_columns,
     name_column,
+    unvarying,
     worth_telling,
 )
 from ..data.profile import (
@@ -43,7 +44,7 @@ from ..data.table import Table, id_names, pandas_for_tables, unique_names
 from ..data.unreadable import remedy_of, warn_of_dates, what_of
 from . import excel, feather, parquet
 from .arrow import frame_of, readable
-from .frames import Framed, table_from_frame
+from .frames import Framed, table_from_frame, warn_of_first, warn_of_words
 from .safety import check_path
 from .tables import EXCEL, FEATHER, PARQUET, TEXT, Format, find_format, read_frame, read_table
 from .text import (
@@ -204,7 +205,11 @@ def judge(
     dates, notes, _ = dates_among(frame[words], date_order)
     odd = [each.looked.odd for each in columns if each.looked.odd is not None and each.fate == ODD]
     fine = [each.name for each in columns if each.fate != ODD]
-    remedies = remedies_of(odd, fine if has_names else None)
+    odd, same = [main_part(each) for each in odd], unvarying(frame) if odd else []
+    remedies = remedies_of(odd, fine if has_names else None, same)
+    warn_of_words(columns, source)
+    if id is None and not {*known.exclude, *known.annotate}.intersection(names[:1]):
+        warn_of_first(frame, names, source, is_fit=True)
     verdicts = [
         Verdict(ID, judge_id(frame[each.name], each.name, source))
         if each.fate == ID
@@ -218,7 +223,8 @@ def verdict_of(
     column: Column, dates: Any, remedies: Mapping[str, str], chosen: Selection
 ) -> Verdict:
     """A column in the words of its profile."""
-    looked, odd, unreadable = column.looked, column.looked.odd, None
+    looked, unreadable = column.looked, None
+    odd = None if looked.odd is None else main_part(looked.odd)
     fate = {ODD: STOPS}.get(column.fate, column.fate)
     if column.name in chosen.exclude:
         fate = EXCLUDED
@@ -235,10 +241,30 @@ def verdict_of(
     )
 
 
-def remedies_of(odd: Sequence[Odd], others: Sequence[str] | None) -> dict[str, str]:
+def main_part(odd: Odd) -> Odd:
+    """A column under the kind that most of its odd cells have.
+
+    Examples
+    --------
+    >>> from branchwise.data.cells import Odd
+    >>> from branchwise.io.raw import main_part
+    >>> odd = Odd("crp", "word", 3, 9, "hemolyzed", 1, 9)
+    >>> parts = (odd._replace(n_bad=1), odd._replace(kind="limit", n_bad=2, first="<5", row=4))
+    >>> main_part(odd._replace(parts=parts))[:6]
+    ('crp', 'limit', 3, 9, '<5', 4)
+    """
+    if not odd.parts:
+        return odd
+    return max(odd.parts, key=lambda part: part.n_bad)._replace(n_bad=odd.n_bad)
+
+
+def remedies_of(
+    odd: Sequence[Odd], others: Sequence[str] | None, same: Sequence[str] = ()
+) -> dict[str, str]:
     """What to do about each column that cannot be read, the same for all of a kind.
 
-    `others` are the columns that are fine; None: no option helps.
+    `others` are the columns that are fine, of which some are the `same` in all rows; None: no
+    option helps.
     """
     groups: dict[str, list[Odd]] = {}
     for each in odd:
@@ -246,7 +272,7 @@ def remedies_of(odd: Sequence[Odd], others: Sequence[str] | None) -> dict[str, s
     return {
         each.name: remedy
         for group in groups.values()
-        for remedy in [f"{what_of(group)}: {remedy_of(group, others)}"]
+        for remedy in [f"{what_of(group)}: {remedy_of(group, others, same)}"]
         for each in group
     }
 
@@ -335,7 +361,7 @@ def mended_excel(path: Path, given: Mapping[str, Any], problem: InputError) -> F
     _, rows = excel.rows_of_excel(path, given["sheet"])
     header, *body = rows or [[]]
     names = ["" if cell is None else str(cell).strip() for cell in header]
-    return Framed(frame_of_lists(names, body, excel.typed_column, None))
+    return Framed(frame_of_lists(names, body, excel.typed_column, None), typed=False)
 
 
 def mended_text(path: Path, given: Mapping[str, Any], problem: InputError) -> Framed:

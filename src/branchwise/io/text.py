@@ -5,6 +5,7 @@ import csv
 import gzip
 import hashlib
 import re
+import warnings
 import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -15,8 +16,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
-from .._messages import parameter, setting
-from ..data.categories import INEXACT, MISSING
+from .._messages import counted, parameter, setting
+from ..data.categories import INEXACT, MISSING, is_blank
 from ..data.cells import CODE
 from ..data.composed import composed
 from ..data.errors import InputError
@@ -72,6 +73,10 @@ def read_frame(text: "Text", selection: Selection, usual: str = ".") -> Framed:
     try:
         head = sniff(text, usual)
         names = head.names
+        if head.is_ragged:
+            check_rows(text, names, head.separator)
+        if head.is_shifted:
+            warn_of_row_names(names, path)
         selection = selection.among([name for name in names if name], str(path))
         characters = Characters(text.from_start(), text.encoding, ord(head.separator))
         options: dict[str, Any] = {
@@ -88,14 +93,19 @@ def read_frame(text: "Text", selection: Selection, usual: str = ".") -> Framed:
         }
         # As text, so that names such as 007 stay what they are.
         as_text = dict.fromkeys(text_columns(names, selection.id), str)
-        frame = pandas.read_csv(characters, dtype=as_text, float_precision="round_trip", **options)
+        with warnings.catch_warnings():
+            # Of empty cells at the ends of rows, which are not lost.
+            warnings.simplefilter("ignore", pandas.errors.ParserWarning)
+            frame = pandas.read_csv(
+                characters, dtype=as_text, float_precision="round_trip", **options
+            )
         annotated = [names.index(name) for name in selection.annotate]
         for name, cells in read_long(text, frame, annotated, options).items():
             frame[name] = cells
         if characters.has_code:
             for name, codes in read_codes(text, frame, options).items():
                 frame[name] = codes
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise undecodable(text) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(
@@ -438,6 +448,8 @@ class Head(NamedTuple):
     separator: str
     decimal: str
     has_returns: bool  # and nothing else, at the ends of lines
+    is_shifted: bool  # the first cells of rows have no name
+    is_ragged: bool  # rows may have more cells than names, which a parser does not tell
 
 
 def sniff(text: Text, usual: str = ".") -> Head:
@@ -446,13 +458,41 @@ def sniff(text: Text, usual: str = ".") -> Head:
     # Only where a comma does not separate can it be a decimal sign, for which to look further.
     rows = text.first_rows(separator, 2 if separator == "," else N_SNIFFED + 1)
     names = [composed(name.strip()) for name in rows[0]]
-    if len(rows) > 1:
-        extra = len(rows[1]) - len(names)
-        # R writes row names without a name for their column.
-        if extra == 1 and rows[1][-1].strip():
-            names = ["", *names]
+    first = rows[1] if len(rows) > 1 else []
+    is_shifted = has_row_names(names, first)
+    names = ["", *names] if is_shifted else names
     check_header(names, text.path)
-    return Head(names, separator, choose_decimal(rows[1:], separator, usual), has_returns(text))
+    decimal = choose_decimal(rows[1:], separator, usual)
+    is_ragged = len(first) > len(names)
+    return Head(names, separator, decimal, has_returns(text), is_shifted, is_ragged)
+
+
+def has_row_names(names: Sequence[str], first: Sequence[str]) -> bool:
+    """Whether rows begin with a cell that the header does not name, as R writes names of rows.
+
+    Where the header begins with a name of such a column, or has one name only, a cell too many is
+    something else: a decimal comma, for instance.
+
+    Examples
+    --------
+    >>> from branchwise.io.text import has_row_names
+    >>> row = ["P1", "71", "12"]
+    >>> has_row_names(["age", "hb"], row), has_row_names(["patient", "age"], row)
+    (True, False)
+    """
+    if len(first) != len(names) + 1 or not first[-1].strip():
+        return False
+    return len(names) > 1 and not (is_unnamed(names[0]) or ID_NAME.fullmatch(names[0].lower()))
+
+
+def warn_of_row_names(names: Sequence[str], path: Path) -> None:
+    """Say that the names of columns were taken for those of the cells after the first."""
+    warnings.warn(
+        f"rows of {path} have {len(names)} cells, but the header has {len(names) - 1} names; the "
+        "first cell of each row was taken as its name, as R writes them: give that column a name, "
+        "or mend the header or the rows if this is wrong.",
+        stacklevel=2,
+    )
 
 
 def has_returns(text: Text) -> bool:
@@ -520,21 +560,41 @@ def as_number(text: str) -> float | None:
 
 
 def check_rows(text: Text, names: Sequence[str], separator: str) -> None:
-    """Every row must have as many cells as the header has names."""
+    """Every row must have as many cells as the header has names; empty ones may follow."""
     with closing(text.records(separator)) as records:
         for i, (line, row) in enumerate(records):
-            if i and len(row) != len(names):
+            extra = row[len(names) :]
+            if i and (len(row) < len(names) or any(cell.strip() for cell in extra)):
+                columns = counted(len(names), "column")
                 raise InputError(
-                    f"line {line} of {text.path} has {len(row)} values, but the header names "
-                    f"{len(names)} columns; add or remove separators, or quote the text."
+                    f"line {line} of {text.path} has {counted(len(row), 'value')}, but the header "
+                    f"names {columns}; {maybe_title(names)}add or remove separators, or quote the "
+                    "text."
                 )
 
 
+def maybe_title(names: Sequence[str]) -> str:
+    """What to do if the first line is no header.
+
+    Examples
+    --------
+    >>> from branchwise.io.text import maybe_title
+    >>> maybe_title(["Ward 3, 2024", "", ""])
+    'the first line may be a title: remove what stands above the names of the columns, or '
+    """
+    if sum(map(bool, names)) > 1:
+        return ""
+    return "the first line may be a title: remove what stands above the names of the columns, or "
+
+
 def without_empty_end(frame: Any) -> Any:
-    """The frame without the rows of separators that spreadsheets leave at the end."""
-    if not len(frame) or frame.iloc[-1].notna().any():
+    """The frame without the rows of separators, or of blanks, that spreadsheets leave there."""
+    if not len(frame) or not is_blank(frame.iloc[-1].astype(object)).all():
         return frame
-    filled = np.flatnonzero(frame.notna().any(axis=1).to_numpy())
+    is_filled = np.zeros(len(frame), dtype=bool)
+    for name in frame.columns:
+        is_filled |= ~is_blank(frame[name])
+    filled = np.flatnonzero(is_filled)
     return frame.iloc[: filled[-1] + 1 if len(filled) else 0].copy()
 
 
@@ -544,7 +604,9 @@ def without_empty_unnamed(frame: Any, names: Sequence[str], path: Path) -> Any:
     for j, name in enumerate(names):
         if j and not name:
             if frame[j].notna().any():
-                raise InputError(f"column {j + 1} of {path} has no name; give it one.")
+                raise InputError(
+                    f"column {j + 1} of {path} has no name; {maybe_title(names)}give it one."
+                )
         else:
             kept.append(j)
     frame = frame[kept] if len(kept) < len(names) else frame

@@ -32,6 +32,13 @@ const GROUPED = {
 };
 /** What spreadsheets take for a formula, or skip before they look for one; apostrophes may precede. */
 const FORMULA = /^'*[=+\-@\t\r\n]/;
+/** Names of a first column that names samples: judging.ID_NAME. */
+export const ID_NAME = new RegExp(
+  "^((.+[ _.-])?id|index|row_?names" +
+    "|(sample|cell|barcode|patient|subject|participant|donor)s?" +
+    "([ _.-]?(id|name|barcode|no|nr|number))?)$",
+);
+export const UNNAMED = new Set(["", "Unnamed: 0"]);
 const SEPARATORS = [",", ";", "\t"];
 /** Rows in which a decimal comma is looked for. */
 const N_SNIFFED = 200;
@@ -62,9 +69,7 @@ export function parseTable(text, { usual = "", known = [], decimal: usualSign = 
   const isHeader = hasHeader(lines, known);
   const decimal = chooseDecimal(isHeader ? lines.slice(1) : lines, separator, usualSign);
   const names = isHeader ? lines[0].map((name) => name.trim().normalize("NFC")) : null;
-  const second = lines.length > 1 ? lines[1] : [];
-  // R writes row names without a name for their column.
-  if (isHeader && second.length === names.length + 1 && second.at(-1).trim() !== "") {
+  if (isHeader && hasRowNames(names, lines[1] ?? [])) {
     names.unshift("");
   }
   const width = isHeader ? names.length : lines[0].length;
@@ -72,6 +77,22 @@ export function parseTable(text, { usual = "", known = [], decimal: usualSign = 
   const rows = data.map((record) => cellsOf(record, width, isHeader));
   const grouping = decimal === "," ? "." : separator === "," ? "," : "";
   return { names, rows, separator, decimal, grouping };
+}
+
+/**
+ * Whether rows begin with a cell that the header does not name, as R writes names of rows.
+ *
+ * Where the header begins with a name of such a column, or has one name only, a cell too many is
+ * something else: a decimal comma, for instance.
+ *
+ * @param {string[]} names
+ * @param {string[]} first
+ */
+function hasRowNames(names, first) {
+  if (first.length !== names.length + 1 || first.at(-1).trim() === "") {
+    return false;
+  }
+  return names.length > 1 && !UNNAMED.has(names[0]) && !ID_NAME.test(names[0].toLowerCase());
 }
 
 /**
@@ -257,10 +278,12 @@ function withoutEmptyEnd(records) {
 function cellsOf({ cells, line }, width, isHeader) {
   const extra = cells.slice(width);
   if (cells.length < width || extra.some((cell) => cell.trim() !== "")) {
-    const what = isHeader ? `the header names ${width} columns` : `the first line has ${width}`;
+    const columns = width === 1 ? "column" : "columns";
+    const values = cells.length === 1 ? "value" : "values";
+    const what = isHeader ? `the header names ${width} ${columns}` : `the first line has ${width}`;
     throw new Error(
-      `line ${line} has ${cells.length} values, but ${what}; add or remove separators, or quote ` +
-        "the text.",
+      `line ${line} has ${cells.length} ${values}, but ${what}; add or remove separators, or ` +
+        "quote the text.",
     );
   }
   return cells.slice(0, width);

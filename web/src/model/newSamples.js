@@ -14,18 +14,10 @@
  * @property {number} nFeatures  Of the model.
  */
 
-import { isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
+import { ID_NAME, UNNAMED, isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
 import { FIRST_YEAR, LAST_YEAR, instant, isBeyond } from "./dates.js";
 import { listed, quoted } from "./messages.js";
 import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
-
-/** Names of a first column that names samples: judging.ID_NAME. */
-const ID_NAME = new RegExp(
-  "^((.+[ _.-])?id|index|row_?names" +
-    "|(sample|cell|barcode|patient|subject|participant|donor)s?" +
-    "([ _.-]?(id|name|barcode|no|nr|number))?)$",
-);
-const UNNAMED = ["", "Unnamed: 0"];
 
 /**
  * The samples in a text, ready to be placed.
@@ -186,7 +178,7 @@ function idColumn({ names, rows }, columns) {
   if (columns.includes(0)) {
     return -1;
   }
-  if (names === null || UNNAMED.includes(names[0])) {
+  if (names === null || UNNAMED.has(names[0])) {
     return 0;
   }
   // Measurements with a fraction are not names, whatever the column is called.

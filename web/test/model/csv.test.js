@@ -113,6 +113,13 @@ test("row names of R are a first column without a name", () => {
   assert.deepEqual(parseTable("a,b\nP1,1,2\nP2,3,4").names, ["", "a", "b"]);
 });
 
+test("beside a name for them, or one name alone, there are no row names", () => {
+  const message = /line 2 has \d values, but the header names \d columns?; add or remove/;
+  for (const text of ["patient,age,hb\nP1,71,12,5\nP2,60,11,7", "hb\n12,5\n11,7"]) {
+    assert.throws(() => parseTable(text, { known: ["hb"] }), message);
+  }
+});
+
 test("what is wrong with a table is told", () => {
   for (const text of ["", " \n \r\n", "\uFEFF"]) {
     assert.throws(() => parseTable(text), /^Error: there is no text to read; paste a table/);
@@ -121,7 +128,7 @@ test("what is wrong with a table is told", () => {
     () => parseTable("a,b\n1,2\n1,2,3\n"),
     /line 3 has 3 values, but the header names 2 columns; add or remove separators, or quote/,
   );
-  assert.throws(() => parseTable("1.5,2\n1\n"), /line 2 has 1 values, but the first line has 2;/);
+  assert.throws(() => parseTable("1.5,2\n1\n"), /line 2 has 1 value, but the first line has 2;/);
   assert.throws(
     () => parseTable('a,b\n1,"2\n3,4'),
     /a quotation mark was opened in line 2\); look for a quotation mark without its partner/,
