@@ -28,6 +28,8 @@ LIKE = 4
 # So many columns of one type that follow one another are, too.
 RUN = 24
 TYPE, MISSING, DISTINCT, RANGE = 9, 9, 12, 25
+# What begins the rest of a message on cells that cannot be read.
+BESIDES = "Besides, "
 WORDS = {WHOLE: "whole"}
 
 
@@ -132,8 +134,10 @@ def head(facts: dict[str, Any], profiles: Sequence[ColumnProfile], width: int) -
     columns = f"{'column' if len(gaps) == 1 else 'columns'}"
     said = "would start"
     if facts["fit"] is not None:  # the columns of each kind are told below
-        before, unreadable, _ = facts["fit"].partition("cannot be read as such")
-        said = f"would stop: {before}{unreadable}"
+        before, unreadable, rest = facts["fit"].partition("cannot be read as such")
+        _, besides, gaps_there = rest.rpartition(BESIDES)
+        more = f". {besides}{gaps_there}" if besides else ""
+        said = f"would stop: {before}{unreadable}{more}"
     gaps_told = (
         f"{n_missing:,} value{'s' * (n_missing != 1)}, in {len(gaps):,} {columns} of features"
     )
