@@ -51,15 +51,30 @@ def test_counts_are_better_taken_as_logarithms():
     "X",
     [
         normal(80, 5),
-        normal(80, 2) * [1, 100],  # of two columns one always has more than half
+        normal(80, 2) * [1, 5],  # of two columns one always has more than half
         normal(80, 1),
-        np.c_[normal(80, 2) * [1, 100], np.ones(80)],  # and a constant is not a third
+        np.c_[normal(80, 2) * [1, 5], np.ones(80)],  # and a constant is not a third
         normal(80, 4) * [1.8, 1, 1, 1],  # one unit, like the petals of iris
         datasets.load_iris().data,
         datasets.load_digits().data,
         datasets.load_diabetes().data,
+        datasets.load_linnerud().data,
+        normal(80, 8) * [1, 1, 1, 1, 1, 1, 1, 0.01],  # nearly constant
+        normal(80, 12) * 1.3 ** np.arange(12),  # no gap between the spreads
     ],
-    ids=["like", "two", "one", "constant", "wider", "iris", "digits", "diabetes"],
+    ids=[
+        "like",
+        "two",
+        "one",
+        "constant",
+        "wider",
+        "iris",
+        "digits",
+        "diabetes",
+        "linnerud",
+        "narrow",
+        "even",
+    ],
 )
 def test_columns_of_one_unit_are_no_reason_to_warn(X):
     assert advise_on_prepared(X, named(X)) == []
@@ -82,6 +97,17 @@ def test_a_few_columns_in_other_units_carry_most_of_the_variance():
         "so that the tree shows little but these; "
     )
     assert "(standardize=True)" in said
+
+
+@pytest.mark.parametrize(
+    ("n_wide", "n_columns", "times"), [(4, 6, 30), (3, 6, 1000), (8, 20, 100), (1, 2, 1000)]
+)
+def test_two_groups_of_columns_in_different_units_are_told(n_wide, n_columns, times):
+    X = normal(80, n_columns) * np.repeat([times, 1], [n_wide, n_columns - n_wide])
+    (said,) = advise_on_prepared(X, named(X))
+    carry = "carries" if n_wide == 1 else "together carry"
+    assert f"{carry} nearly all of the variance of all {n_columns} numeric features" in said
+    assert "'m0'" in said
 
 
 # Copies

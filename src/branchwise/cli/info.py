@@ -163,6 +163,8 @@ def advised(cells: Cells, encoded: Collection[str], step: Encoding | None) -> li
     else:
         names = [name for name in table.features if name not in encoded]
         X = columns(table, names)
+    if not X.shape[0]:
+        return []
     moments = moments_of(X)
     on_variance = (
         advise_on_variance(moments, names)

@@ -35,10 +35,13 @@ N_NAMED = 5
 # One column carries most: more than half of the variance, and so many times the spread that is
 # usual in the others. Alone, more than half is common where few columns have one unit: the length
 # of petals has 68 % of iris, at 2.3 times the usual spread. Units differ by tens.
-MOST, TIMES = 0.5, 3.0
-LEAST_COLUMNS = 3
+# Of two columns one always has more than half.
+MOST, TIMES, LEAST_COLUMNS = 0.5, 3.0, 3
 # Or several in other units than the rest: nearly all of the variance, and each by far the wider.
 MOST_OF_SEVERAL, TIMES_OF_SEVERAL, SEVERAL = 0.9, 10.0, 5
+# Or any number that has nearly all of it, if no spread lies between theirs and those of the rest,
+# ten times as narrow; of the rest there are so many, as near constants are there in any table.
+LEAST_REST = 0.25
 # Numbers from zero on in so many columns may be counts, for which logarithms are usual, and some
 # of which are zero in all rows.
 COUNTED = 20
@@ -144,7 +147,7 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
     """One column or a few have most of the variance, and spreads far beyond the usual one."""
     spread = np.sqrt(moments.squares)
     varying = np.flatnonzero(spread > 0)
-    if len(varying) < LEAST_COLUMNS:
+    if len(varying) < 2:
         return []
     order = varying[np.argsort(-spread[varying], kind="stable")]
     n_wide, part = wide_columns(spread[order])
@@ -192,9 +195,35 @@ def wide_columns(spread: Floats) -> tuple[int, float]:
         is_wide = relative[n - 1] > TIMES_OF_SEVERAL * float(np.median(relative[n:]))
         if is_wide and parts[n - 1] > MOST_OF_SEVERAL >= parts[0]:
             return n, float(parts[n - 1])
-    if parts[0] > MOST and TIMES * float(np.median(relative[1:])) < 1:
+    is_wide = TIMES * float(np.median(relative[1:])) < 1
+    if len(spread) >= LEAST_COLUMNS and parts[0] > MOST and is_wide:
         return 1, float(parts[0])
-    return 0, 0.0
+    return wide_group(relative, parts)
+
+
+def wide_group(relative: Floats, parts: Floats) -> tuple[int, float]:
+    """The same of two groups of columns, between whose spreads there is a gap.
+
+    Parameters
+    ----------
+    relative, parts : array of shape (n_columns,)
+        Descending spreads, and the parts of the variance of the first columns, summed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import wide_group
+    >>> spread = np.array([1, 0.9, 0.8, 0.7, 0.03, 0.02])
+    >>> n, part = wide_group(spread, np.cumsum(spread**2) / np.sum(spread**2))
+    >>> n, round(part, 3)
+    (4, 1.0)
+    """
+    most = len(relative) - max(1, int(np.ceil(LEAST_REST * len(relative))))
+    with np.errstate(divide="ignore", invalid="ignore"):  # some vanish beside the widest
+        gaps = np.nan_to_num(relative[:most] / relative[1 : most + 1])
+    gaps[parts[:most] <= MOST_OF_SEVERAL] = 0.0
+    n = int(np.argmax(gaps))
+    return (n + 1, float(parts[n])) if gaps[n] > TIMES_OF_SEVERAL else (0, 0.0)
 
 
 # Names, numbers and codes
