@@ -186,6 +186,16 @@ def test_missing_values_beside_unreadable_cells_are_told_as_by_a_fit(tmp_path, b
     assert "1 missing value in 1 column: 'hb' 1 of 10; pass --impute model" in text
 
 
+def test_what_the_tree_may_be_to_explain_is_asked(tmp_path, branchwise):
+    path = tmp_path / "t.csv"
+    path.write_text("crp,target\n" + "".join(f"{k / 3},{k % 2}\n" for k in range(9)))
+    text = branchwise("info", path)[1]
+    assert "What the tree is to explain? If so, leave it out with --exclude" in text
+    genes = ",".join(f"g{k}" for k in range(101))
+    path.write_text(f"EFS,{genes}\n" + f"1{',2' * 101}\n" + f"0{',3' * 101}\n")
+    assert "Outcomes" not in branchwise("info", path)[1]
+
+
 def test_signs_that_a_terminal_obeys_are_not_printed(tmp_path, branchwise):
     path = tmp_path / "t.csv"
     path.write_text('x,"a\x1b[2Jb",w\n1,"\x1b[31mred",2\n2,"u\nv",3\n', newline="")

@@ -267,6 +267,15 @@ def test_outcomes_among_the_features():
     assert advise_on_table(normal(40, 2), ["death", "events"]) == []
 
 
+def test_what_the_tree_may_be_to_explain_is_told_more_mildly():
+    X = np.c_[np.abs(normal(40, 2)), np.arange(40) % 2]
+    (said,) = advise_on_table(X, ["crp", "age_at_diagnosis", "diagnosis"])
+    assert said == (
+        "'diagnosis' may be what the tree is to explain, but is a feature; if so, leave it out "
+        "(exclude)."
+    )
+
+
 def test_a_time_with_codes_for_missing_values_is_an_outcome():
     """As in the profile of the same column."""
     X = normal(40, 2)

@@ -18,6 +18,7 @@ from ..data.profile import (
     WHOLE,
     ColumnProfile,
 )
+from ..data.suspects import is_target
 
 NARROWEST, WIDEST, INDENT = 60, 110, 11
 MOST_LINES = 60
@@ -56,6 +57,10 @@ CONCERNS = (
         "Outcomes or times of follow-up? The tree would be built from what it shall explain: "
         "leave them out with --exclude",
         lambda p: p.is_outcome_like and p.fate == FEATURE,
+    ),
+    Concern(
+        "What the tree is to explain? If so, leave it out with --exclude",
+        lambda p: p.fate == FEATURE and is_target(p.name),
     ),
     Concern(
         "Names rather than measurements? Use one with --id, leave the others out with --exclude",

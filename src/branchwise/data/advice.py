@@ -21,6 +21,7 @@ from .suspects import (
     Sentinel,
     find_far,
     find_sentinels,
+    is_target,
     may_be_outcome,
     may_have_far,
     may_have_sentinels,
@@ -238,19 +239,35 @@ def advise_on_outcomes(names: Sequence[str], fits: Sequence[bool] | None = None)
     fits : sequence of bool or None, default=None
         Which of them may be one by their values; None: all of them.
     """
-    likely = [
-        name
-        for j, (name, is_one) in enumerate(zip(names, outcome_like(names), strict=True))
-        if is_one and (fits is None or fits[j])
-    ]
+    maybe = [str(name) for j, name in enumerate(names) if fits is None or fits[j]]
+    is_one = dict(zip(map(str, names), outcome_like(names), strict=True))
+    likely = [name for name in maybe if is_one[name]]
+    targets = [name for name in maybe if is_target(name)]
+    return [*told_of_outcomes(likely), *told_of_targets(targets)]
+
+
+def told_of_outcomes(likely: Sequence[str]) -> list[str]:
+    """A sentence on these columns, if there are any."""
     if not likely:
         return []
     one = len(likely) == 1
     return [
-        f"{listed(map(repr, map(str, likely)), N_NAMED)} {'looks' if one else 'look'} like "
+        f"{listed(map(repr, likely), N_NAMED)} {'looks' if one else 'look'} like "
         f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
         f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
         f"explain; leave {'it' if one else 'them'} out ({parameter('exclude')})."
+    ]
+
+
+def told_of_targets(likely: Sequence[str]) -> list[str]:
+    """A milder one."""
+    if not likely:
+        return []
+    one = len(likely) == 1
+    return [
+        f"{listed(map(repr, likely), N_NAMED)} may be what the tree is to explain, but "
+        f"{'is a feature' if one else 'are features'}; if so, leave {'it' if one else 'them'} out "
+        f"({parameter('exclude')})."
     ]
 
 
