@@ -281,6 +281,60 @@ def test_wrong_roots(root, says, frame):
         fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, root=root)
 
 
+@pytest.mark.parametrize(
+    ("root", "meant"),
+    [
+        ("site=x", "{'column': 'site', 'value': 'x'}"),
+        ({"site": "x"}, "{'column': 'site', 'value': 'x'}"),
+        ({"milestone": "T1"}, "{'node': 'T1'}"),
+        ("T1", "{'node': 'T1'}"),
+        (3, "{'node': 3}"),
+        ({"column": "site"}, None),
+    ],
+)
+def test_roots_that_are_written_otherwise_are_told_before_the_fit(root, meant, frame):
+    told = []
+    says = rf"must be 'auto', .*of yours\){f'; do you mean {meant}' if meant else '.$'}"
+    with pytest.raises(ValueError, match=says):
+        fit_pipeline(frame, DDRTree(2), PREPARED, root=root, on_stage=told.append)
+    assert told == ["prepare"]
+
+
+@pytest.mark.parametrize("root", ["auto", {}])
+def test_time_starts_at_the_first_tip_if_no_other_root_is_chosen(root, frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED, root=root)
+    assert made.is_rooted
+    assert repr(made).endswith("rooted at T1>")
+
+
+@pytest.mark.parametrize("preparation", [PREPARED, Preparation(categorical="site")])
+def test_of_no_rows_there_are_no_places(preparation, frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), preparation, root="auto")
+    expected = made.place(frame)
+    for empty in (frame.iloc[:0], pd.DataFrame(columns=frame.columns)):
+        places = made.place(empty)
+        assert len(places) == 0
+        pd.testing.assert_series_equal(places.dtypes, expected.dtypes)
+        assert made.transform(empty).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        (lambda frame: frame.iloc[0], r"data is a Series .*such as new\.iloc\[\[0\]\] for"),
+        (lambda frame: frame.iloc[0].to_dict(), r"a dict .*pass pandas\.DataFrame\(\[data\]\)"),
+        (lambda frame: frame.to_dict("list"), r"a dict .*pass pandas\.DataFrame\(data\)"),
+        (lambda frame: "new.csv", r"a path .*pass branchwise\.io\.read_table\('new\.csv'\)"),
+        (lambda frame: frame.to_numpy(), "an array .*columns=names"),
+    ],
+    ids=["series", "row", "lists", "path", "array"],
+)
+def test_what_is_not_a_table_is_told_with_a_way_to_one(new, says, frame):
+    made = fit_pipeline(frame, DDRTree(2, random_state=0), PREPARED)
+    with pytest.raises(TypeError, match=says):
+        made.place(new(frame))
+
+
 def test_errors_in_roots_are_told_before_the_fit(frame):
     told = []
     with pytest.raises(ValueError, match="sample='Q' is not a sample; the names are s0"):

@@ -83,7 +83,7 @@ def fit_pipeline(
     learning: dict[str, Any] | None = None,
     support: int = 0,
     random_state: Any = 0,
-    root: dict[str, Any] | None = None,
+    root: dict[str, Any] | str | None = None,
     end: Any = None,
     prune: bool = False,
     resume: bool = False,
@@ -114,10 +114,11 @@ def fit_pipeline(
         that was read lazily.
     random_state : int, RandomState or None, default=0
         Seeds the resamples.
-    root : dict or None, default=None
-        ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for the label ``value``
-        in a column of the table, and if wanted ``"at"``: see
-        `branchwise.trajectory.Trajectory.rooted`.
+    root : dict, "auto" or None, default=None
+        Where time starts: ``{"node": …}``, ``{"sample": …}``, or ``{"column": …, "value": …}`` for
+        the label ``value`` in a column of the table, and if wanted ``"at"``: see
+        `branchwise.trajectory.Trajectory.rooted`. "auto", or ``{}``, is T1, the first end of the
+        longest path. None: places have no times.
     end : int or str, optional
         Node or milestone at which the way ends.
     prune : bool, default=False
@@ -146,8 +147,10 @@ def fit_pipeline(
     (30, (569, 10))
     """
     on_stage("prepare")
+    root = checked_root(root)
     preparation = Preparation() if preparation is None else clone(preparation)
     asked, order = selected(include, exclude, preparation), (reading or {}).get("date_order")
+    check_is_table(data)
     table = as_table(data, asked, order)
     check_names(table, include, exclude, preparation, root or {})
     table = with_features(table, include, exclude)
@@ -397,6 +400,88 @@ def covariates(table: Table, names: Sequence[str]) -> Any:
     return import_pandas().DataFrame({name: column(table, name) for name in names})
 
 
+def check_is_table(data: Any) -> None:
+    """A DataFrame, also of polars, or a Table; how to make one of what else people have.
+
+    Examples
+    --------
+    >>> from branchwise.pipeline import check_is_table
+    >>> check_is_table({"hb": 12.5})
+    Traceback (most recent call last):
+    ...
+    TypeError: data is a dict but must be a pandas DataFrame, whose columns have names, or a Table;
+    pass pandas.DataFrame([data]).
+    """
+    pandas = import_pandas()
+    is_polars = type(data).__module__.partition(".")[0] == "polars"
+    if is_polars or isinstance(data, Table | pandas.DataFrame):
+        return
+    kind, way = f"a {type(data).__name__}", "pandas.DataFrame(data, columns=names)"
+    if isinstance(data, np.ndarray):
+        kind = "an array"
+    elif isinstance(data, pandas.Series):
+        way = "rows as a DataFrame, such as new.iloc[[0]] for new.iloc[0]"
+    elif isinstance(data, dict):
+        is_row = all(map(pandas.api.types.is_scalar, data.values()))
+        way = "pandas.DataFrame([data])" if is_row else "pandas.DataFrame(data)"
+    elif isinstance(data, str | os.PathLike):
+        kind, way = "a path", f"branchwise.io.read_table({os.fspath(data)!r})"
+    raise TypeError(
+        f"data is {kind} but must be a pandas DataFrame, whose columns have names, or a Table; "
+        f"pass {way}."
+    )
+
+
+# What a root is given by.
+ROOTS: list[set[str]] = [
+    set(), {"node"}, {"sample"}, {"column", "value"}, {"column", "value", "at"}
+]  # fmt: skip
+
+
+def checked_root(root: Any) -> dict[str, Any] | None:
+    """A root as a dict, with "auto" as one without a choice; how to write what is none of these.
+
+    Examples
+    --------
+    >>> from branchwise.pipeline import checked_root
+    >>> checked_root("auto"), checked_root({"node": "T1"})
+    ({}, {'node': 'T1'})
+    >>> checked_root("grade=low")
+    Traceback (most recent call last):
+    ...
+    ValueError: root='grade=low' must be 'auto', {'node': 'T1'}, {'sample': 'P007'} or {'column':
+    'grade', 'value': 'low'} (names and labels of yours); do you mean {'column': 'grade', 'value':
+    'low'}?
+    """
+    if root is None or (isinstance(root, dict) and set(root) in ROOTS):
+        return root
+    if isinstance(root, str) and root == "auto":
+        return {}
+    meant = meant_root(root)
+    raise ValueError(
+        f"root={root!r} must be 'auto', {{'node': 'T1'}}, {{'sample': 'P007'}} or {{'column': "
+        "'grade', 'value': 'low'} (names and labels of yours)"
+        + (f"; do you mean {meant!r}?" if meant else ".")
+    )
+
+
+def meant_root(root: Any) -> dict[str, Any]:
+    """What may be meant by a root that is written otherwise; nothing if that is not known."""
+    if isinstance(root, str):
+        name, is_pair, value = root.partition("=")
+        root = {name: value} if is_pair else {"milestone": root}
+    elif isinstance(root, Integral):
+        root = {"node": root}
+    if not isinstance(root, dict) or len(root) != 1:
+        return {}
+    [(name, value)] = root.items()
+    if name in ("node", "sample"):
+        return {name: value}
+    if name == "milestone":
+        return {"node": value}
+    return {} if name in ("column", "value", "at") else {"column": name, "value": value}
+
+
 def start_of(table: Table, root: dict[str, Any]) -> dict[str, Any]:
     """A root as arguments of `Trajectory.rooted`."""
     if "sample" in root and root["sample"] not in table.samples:
@@ -597,7 +682,8 @@ class Pipeline:
         Parameters
         ----------
         data : DataFrame or Table
-            As for `transform`. Columns that it does not have are told in one warning.
+            As for `transform`. Columns that it does not have are told in one warning. Of no rows
+            the places are a table without any.
 
         Returns
         -------
@@ -726,6 +812,7 @@ class Pipeline:
 
     def _table_of(self, data: Any) -> Table:
         """A new table, of which columns are numbers where those of the fit were."""
+        check_is_table(data)
         wanted, orders = Selection(features=self.numbers), {}
         if "encode" in self.preparation.steps_:
             orders = self.preparation.steps_["encode"].orders_by_column
@@ -737,6 +824,9 @@ class Pipeline:
         check_adjusted(table, self.preparation)
         if is_dask(table.X):
             yield from self._chunks(table)
+            return
+        if not table.samples:
+            yield self._nowhere(), []
             return
         X, lacking = self._known(table)
         if "encode" in self.preparation.steps_:
@@ -752,6 +842,12 @@ class Pipeline:
                 warnings.warn(message, stacklevel=4)
         about = covariates(table, adjusted_columns(table, self.preparation))
         yield self.placer.place(X, about, absent), table.samples
+
+    def _nowhere(self) -> Placed:
+        """The places of no rows."""
+        none = np.empty((0, len(self.estimator.components_)))
+        n_branches = len(self.trajectory.view.branches.names)
+        return Placed(none, none, unknown(np.zeros(0, dtype=np.intp), n_branches))
 
     @property
     def _ages(self) -> dict[str, tuple[str, str]]:

@@ -161,6 +161,41 @@ def test_advice_is_given_before_the_fit(tmp_path, branchwise):
         assert f"'crp' ({value} in data row 8, elsewhere" in text
 
 
+@pytest.mark.parametrize("cell", ["<5", "inf"])
+def test_advice_is_given_where_a_fit_would_stop(cell, tmp_path, branchwise):
+    """Of the columns that can be read, which is when one asks."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * [1, 1, 100]
+    frame = pd.DataFrame(np.c_[X, 2 * X[:, 0] + 1], columns=["hb", "crp", "wbc", "again"])
+    frame.loc[7, "crp"] = 2000
+    frame.loc[9, "crp"] = np.nan
+    frame["ldh"] = [cell, *map(str, range(39))]
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    text = squeezed(branchwise("info", tmp_path / "t.csv")[1])
+    assert "would stop:" in text
+    assert "'crp' (2000 in data row 8, elsewhere" in text
+    assert "'again' of 'hb'" in text
+    assert "of the variance of all" in text
+
+
+def test_missing_values_beside_unreadable_cells_are_told_as_by_a_fit(tmp_path, branchwise):
+    path = tmp_path / "t.csv"
+    path.write_text("hb,crp\n" + "".join(f"{k},{k * k}\n" for k in range(9)) + ",<5\n")
+    text = squeezed(branchwise("info", path)[1])
+    assert "cannot be read as such. Besides, " in text
+    assert "1 missing value in 1 column: 'hb' 1 of 10; pass --impute model" in text
+
+
+def test_what_the_tree_may_be_to_explain_is_asked(tmp_path, branchwise):
+    path = tmp_path / "t.csv"
+    path.write_text("crp,target\n" + "".join(f"{k / 3},{k % 2}\n" for k in range(9)))
+    text = branchwise("info", path)[1]
+    assert "What the tree is to explain? If so, leave it out with --exclude" in text
+    genes = ",".join(f"g{k}" for k in range(101))
+    path.write_text(f"EFS,{genes}\n" + f"1{',2' * 101}\n" + f"0{',3' * 101}\n")
+    assert "Outcomes" not in branchwise("info", path)[1]
+
+
 def test_signs_that_a_terminal_obeys_are_not_printed(tmp_path, branchwise):
     path = tmp_path / "t.csv"
     path.write_text('x,"a\x1b[2Jb",w\n1,"\x1b[31mred",2\n2,"u\nv",3\n', newline="")

@@ -11,6 +11,7 @@ from branchwise.data.advice import (
     advise_on_prepared,
     advise_on_size,
     advise_on_table,
+    agree_by_chance,
     find_copies,
     moments_of,
 )
@@ -50,15 +51,30 @@ def test_counts_are_better_taken_as_logarithms():
     "X",
     [
         normal(80, 5),
-        normal(80, 2) * [1, 100],  # of two columns one always has more than half
+        normal(80, 2) * [1, 5],  # of two columns one always has more than half
         normal(80, 1),
-        np.c_[normal(80, 2) * [1, 100], np.ones(80)],  # and a constant is not a third
+        np.c_[normal(80, 2) * [1, 5], np.ones(80)],  # and a constant is not a third
         normal(80, 4) * [1.8, 1, 1, 1],  # one unit, like the petals of iris
         datasets.load_iris().data,
         datasets.load_digits().data,
         datasets.load_diabetes().data,
+        datasets.load_linnerud().data,
+        normal(80, 8) * [1, 1, 1, 1, 1, 1, 1, 0.01],  # nearly constant
+        normal(80, 12) * 1.3 ** np.arange(12),  # no gap between the spreads
     ],
-    ids=["like", "two", "one", "constant", "wider", "iris", "digits", "diabetes"],
+    ids=[
+        "like",
+        "two",
+        "one",
+        "constant",
+        "wider",
+        "iris",
+        "digits",
+        "diabetes",
+        "linnerud",
+        "narrow",
+        "even",
+    ],
 )
 def test_columns_of_one_unit_are_no_reason_to_warn(X):
     assert advise_on_prepared(X, named(X)) == []
@@ -81,6 +97,17 @@ def test_a_few_columns_in_other_units_carry_most_of_the_variance():
         "so that the tree shows little but these; "
     )
     assert "(standardize=True)" in said
+
+
+@pytest.mark.parametrize(
+    ("n_wide", "n_columns", "times"), [(4, 6, 30), (3, 6, 1000), (8, 20, 100), (1, 2, 1000)]
+)
+def test_two_groups_of_columns_in_different_units_are_told(n_wide, n_columns, times):
+    X = normal(80, n_columns) * np.repeat([times, 1], [n_wide, n_columns - n_wide])
+    (said,) = advise_on_prepared(X, named(X))
+    carry = "carries" if n_wide == 1 else "together carry"
+    assert f"{carry} nearly all of the variance of all {n_columns} numeric features" in said
+    assert "'m0'" in said
 
 
 # Copies
@@ -163,7 +190,8 @@ def test_copies_are_found_as_by_all_correlations(seed, n_rows, decimals, factor,
             tied = [n_rows - np.unique(X[:, k], return_counts=True)[1].max() for k in (i, j)]
             by_value = abs(np.corrcoef(X[:, i], X[:, j])[0, 1])
             by_rank = abs(spearmanr(X[:, i], X[:, j]).statistic)
-            if min(tied) >= 5 and by_value >= 0.999 and by_rank >= 0.99:
+            is_likely = 21 * agree_by_chance(X[:, i]) > 0.01
+            if min(tied) >= 5 and by_value >= 0.999 and by_rank >= 0.99 and not is_likely:
                 expected.add((i, j))
     assert found == expected
 
@@ -173,8 +201,36 @@ def test_copies_with_the_same_gaps_are_copies():
     X[3:9, 0] = np.nan
     X[:, 2] = 2 * X[:, 0]
     assert find_copies(X, moments_of(X)) == [[0, 2]]
-    X[10, 2] = np.nan
+
+
+@pytest.mark.parametrize("shape", [(40, 4), (3000, 4), (60, 1500)])
+def test_gaps_do_not_hide_copies(shape):
+    """Of both, or of one only; where the largest value is missing, too."""
+    X = np.exp(normal(*shape))
+    X[:, 2] = X[:, 0] / 10
+    X[np.argmax(X[:, 0]), 2] = np.nan
+    for table in (X, sparse.csr_array(X)):
+        assert find_copies(table, moments_of(table)) == [[0, 2]]
+    X[3:9, 0] = np.nan
+    assert find_copies(X, moments_of(X)) == [[0, 2]]
+    X[20:30, 0] += 3
     assert find_copies(X, moments_of(X)) == []
+
+
+def test_columns_that_share_few_rows_are_not_copies():
+    X = normal(60, 3)
+    X[:, 2] = X[:, 0]
+    X[:25, 0], X[35:, 2] = np.nan, np.nan
+    assert find_copies(X, moments_of(X)) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_values_in_few_rows_agree_by_chance(seed):
+    X = np.random.default_rng(seed).integers(0, 2, size=(12, 300)).astype(float)
+    assert find_copies(X, moments_of(X)) == []
+    X = np.random.default_rng(seed).integers(0, 2, size=(80, 300)).astype(float)
+    X[:, 7] = 1 - X[:, 3]
+    assert find_copies(X, moments_of(X)) == [[3, 7]]
 
 
 def test_copies_far_from_zero_are_told_from_like_columns():
@@ -209,6 +265,15 @@ def test_outcomes_among_the_features():
     assert "leave them out (exclude)" in said
     # A score below zero is neither.
     assert advise_on_table(normal(40, 2), ["death", "events"]) == []
+
+
+def test_what_the_tree_may_be_to_explain_is_told_more_mildly():
+    X = np.c_[np.abs(normal(40, 2)), np.arange(40) % 2]
+    (said,) = advise_on_table(X, ["crp", "age_at_diagnosis", "diagnosis"])
+    assert said == (
+        "'diagnosis' may be what the tree is to explain, but is a feature; if so, leave it out "
+        "(exclude)."
+    )
 
 
 def test_a_time_with_codes_for_missing_values_is_an_outcome():

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import datasets
 
-from branchwise.data.suspects import find_sentinels, outcome_like
+from branchwise.data.suspects import find_far, find_sentinels, outcome_like
 
 
 def codes(values):
@@ -93,6 +93,8 @@ OUTCOMES = """
     recurrence_date disease_progression follow-up FollowUp last.followup outcome mortality30
     readmission_30d LOS_days length_of_stay futime fustat censored Überlebenszeit rezidiv
     fu_days lastfollowup ttr PFI pfi.time DMFS remission recist pCR best_response
+    expired hospital_expire_flag readmit_30 surv surv_time stime BCR bcr_time response
+    complete_response ORR todesfall rezidivfrei
     Todesdatum Verstorben décès survie_globale récidive suivi
 """
 
@@ -106,6 +108,7 @@ MEASUREMENTS = """
     progesterone er_status her2_status smoking_status event_rate recurrence_score
     mortality_risk family_history_death previous_events programmed_cell_death_1
     death_receptor_4 closed os_calcis_density glucose age time tot_chol vital_capacity
+    dead_space EVENT_code immune_response
     DEAD_BOX_1 5_FU covid_pcr dodecane eventration alosetron los1a status_epilepticus
 """
 
@@ -120,3 +123,39 @@ def test_a_time_beside_a_status_is_one_of_follow_up():
     assert outcome_like(["time", "er_status", "age"]) == [False, False, False]
     assert outcome_like(["OS_STATUS", "time", "time_days"]) == [True, True, True]
     assert outcome_like(["relapse", "time", "prothrombin_time"]) == [True, False, False]
+
+
+@pytest.mark.parametrize("name", ["EFS", "CSS", "FU", "BCR", "OS", "surv"])
+def test_abbreviations_among_many_features_are_genes(name):
+    genes = [f"gene{k}" for k in range(100)]
+    assert not any(outcome_like([name, *genes]))
+    assert outcome_like([name, *genes[1:]])[0]
+    assert outcome_like([name, *genes], n_features=100)[0]
+    assert outcome_like([f"{name}_time", "death", *genes])[:2] == [True, True]
+
+
+@pytest.mark.parametrize("sigma", [1, 2, 3])
+@pytest.mark.parametrize("n_rows", [30, 200, 1000])
+def test_skewed_measurements_have_no_values_far_from_all_others(sigma, n_rows):
+    rng = np.random.default_rng(0)
+    for column in rng.lognormal(0, sigma, size=(200, n_rows)):
+        assert not len(find_far(column))
+        if sigma < 3 and n_rows > 100:  # otherwise half are zeros, or few rows
+            assert not len(find_far(np.where(column < 0.5, 0, column.round(1))))
+
+
+@pytest.mark.parametrize("width", [0.05, 0.3, 0.6, 0.8])
+@pytest.mark.parametrize("factor", [10, 1000, 1e-3])
+def test_one_value_in_a_wrong_unit_is_found(width, factor):
+    """Where the others are near enough to one another."""
+    column = np.random.default_rng(0).uniform(1 - width, 1 + width, size=60)
+    column[7] = factor * column.max()
+    rest = np.delete(column, 7)
+    is_far = abs(column[7] - rest).min() > 10 * np.ptp(rest)
+    assert find_far(column).tolist() == ([7] if is_far else [])
+
+
+def test_one_value_of_skewed_measurements_in_a_wrong_unit_is_found():
+    column = np.random.default_rng(0).lognormal(0, 1, size=200)
+    column[7] = 1000 * column.max()
+    assert find_far(column).tolist() == [7]

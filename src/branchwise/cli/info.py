@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from scipy import sparse
 
 from .._messages import listed
@@ -19,8 +20,7 @@ from ..data.advice import (
 )
 from ..data.columns import columns, named_columns
 from ..data.errors import UnknownNameError, UnreadableColumns
-from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile
-from ..data.table import Table
+from ..data.profile import ANNOTATION, EXCLUDED, FEATURE, ID, STOPS, ColumnProfile, kind_of
 from ..io.raw import Cells, profile_cells, read_cells
 from ..persistence.loading import MODEL
 from ..pipeline import check_left_out, features_of, measured
@@ -71,7 +71,7 @@ def table_facts(
         "sparse": bool(sparse.issparse(cells.X)),
         "missing": sum(p.missing for p in of[FEATURE]),
         "fit": problem or said_by_fit(cells, preparation) or wrong,
-        "advice": notes + ([] if cells.table is None else advised(cells.table, encoded, step)),
+        "advice": notes + advised(cells, encoded, step),
         "columns": [as_facts(p) for p in profiles],
     }
     return facts, profiles
@@ -151,25 +151,64 @@ def misspelt(cells: Cells, asked: dict[str, list[str]]) -> str | None:
     return None
 
 
-def advised(table: Table, encoded: Collection[str], step: Encoding | None) -> list[str]:
+def advised(cells: Cells, encoded: Collection[str], step: Encoding | None) -> list[str]:
     """What `branchwise fit` would warn of that no single column shows.
 
-    Copies are looked for among the numbers, and units among all that has some, encoded or not.
+    Copies are looked for among the numbers, and units among all that has some, encoded or not. Of
+    a table at which a fit would stop, the columns that can be read are looked at.
     """
-    names = [name for name in table.features if name not in encoded]
-    X = columns(table, names)
+    table = cells.table
+    if table is None:
+        X, names = readable_numbers(cells, encoded)
+    else:
+        names = [name for name in table.features if name not in encoded]
+        X = columns(table, names)
+    if not X.shape[0]:
+        return []
     moments = moments_of(X)
     on_variance = (
         advise_on_variance(moments, names)
-        if step is None
+        if step is None or table is None
         else advise_on_prepared(*measured(step, step.apply(named_columns(table, step.columns)), []))
     )
     return [
         *advise_on_far_values(X, names, moments),
         *advise_on_copies(X, names, moments),
         *on_variance,
-        *advise_on_size(len(table.samples), len(names) + len(encoded)),
+        *advise_on_size(X.shape[0], len(names) + len(encoded)),
     ]
+
+
+def readable_numbers(cells: Cells, encoded: Collection[str]) -> tuple[Any, list[str]]:
+    """The columns of numbers of a table of which others cannot be read, and their names."""
+    if cells.frame is None:
+        X = np.empty((0, 0)) if cells.X is None else cells.X
+        return without_infinite(X), cells.features
+    frame, numbers = cells.frame, dict[int, Any]()
+    is_number = [kind_of(dtype) is not None for dtype in frame.dtypes]
+    for j, verdict in enumerate(cells.verdicts):
+        if verdict.fate == FEATURE and str(frame.columns[j]) not in encoded:
+            if verdict.numbers is not None:
+                numbers[j] = verdict.numbers
+            elif is_number[j]:
+                numbers[j] = None
+    plain = [j for j, read in numbers.items() if read is None]
+    X = np.empty((len(frame), len(numbers)))
+    at = {j: k for k, j in enumerate(numbers)}
+    X[:, [at[j] for j in plain]] = frame.iloc[:, plain].to_numpy(np.float64, na_value=np.nan)
+    for j, read in numbers.items():
+        if read is not None:
+            X[:, at[j]] = read
+    return without_infinite(X), [str(frame.columns[j]) for j in numbers]
+
+
+def without_infinite(X: Any) -> Any:
+    """The same with infinite values as missing ones."""
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data[np.isinf(X.data)] = np.nan
+        return X
+    return np.where(np.isinf(X), np.nan, X)
 
 
 def as_facts(profile: ColumnProfile) -> dict[str, Any]:

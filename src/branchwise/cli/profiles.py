@@ -18,6 +18,7 @@ from ..data.profile import (
     WHOLE,
     ColumnProfile,
 )
+from ..data.suspects import is_target
 
 NARROWEST, WIDEST, INDENT = 60, 110, 11
 MOST_LINES = 60
@@ -28,6 +29,8 @@ LIKE = 4
 # So many columns of one type that follow one another are, too.
 RUN = 24
 TYPE, MISSING, DISTINCT, RANGE = 9, 9, 12, 25
+# What begins the rest of a message on cells that cannot be read.
+BESIDES = "Besides, "
 WORDS = {WHOLE: "whole"}
 
 
@@ -54,6 +57,10 @@ CONCERNS = (
         "Outcomes or times of follow-up? The tree would be built from what it shall explain: "
         "leave them out with --exclude",
         lambda p: p.is_outcome_like and p.fate == FEATURE,
+    ),
+    Concern(
+        "What the tree is to explain? If so, leave it out with --exclude",
+        lambda p: p.fate == FEATURE and is_target(p.name),
     ),
     Concern(
         "Names rather than measurements? Use one with --id, leave the others out with --exclude",
@@ -132,8 +139,10 @@ def head(facts: dict[str, Any], profiles: Sequence[ColumnProfile], width: int) -
     columns = f"{'column' if len(gaps) == 1 else 'columns'}"
     said = "would start"
     if facts["fit"] is not None:  # the columns of each kind are told below
-        before, unreadable, _ = facts["fit"].partition("cannot be read as such")
-        said = f"would stop: {before}{unreadable}"
+        before, unreadable, rest = facts["fit"].partition("cannot be read as such")
+        _, besides, gaps_there = rest.rpartition(BESIDES)
+        more = f". {besides}{gaps_there}" if besides else ""
+        said = f"would stop: {before}{unreadable}{more}"
     gaps_told = (
         f"{n_missing:,} value{'s' * (n_missing != 1)}, in {len(gaps):,} {columns} of features"
     )

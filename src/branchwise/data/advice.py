@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
 from scipy.stats import rankdata
 
 from .._messages import is_for_command_line, listed, parameter, setting
@@ -20,6 +21,7 @@ from .suspects import (
     Sentinel,
     find_far,
     find_sentinels,
+    is_target,
     may_be_outcome,
     may_have_far,
     may_have_sentinels,
@@ -34,10 +36,13 @@ N_NAMED = 5
 # One column carries most: more than half of the variance, and so many times the spread that is
 # usual in the others. Alone, more than half is common where few columns have one unit: the length
 # of petals has 68 % of iris, at 2.3 times the usual spread. Units differ by tens.
-MOST, TIMES = 0.5, 3.0
-LEAST_COLUMNS = 3
+# Of two columns one always has more than half.
+MOST, TIMES, LEAST_COLUMNS = 0.5, 3.0, 3
 # Or several in other units than the rest: nearly all of the variance, and each by far the wider.
 MOST_OF_SEVERAL, TIMES_OF_SEVERAL, SEVERAL = 0.9, 10.0, 5
+# Or any number that has nearly all of it, if no spread lies between theirs and those of the rest,
+# ten times as narrow; of the rest there are so many, as near constants are there in any table.
+LEAST_REST = 0.25
 # Numbers from zero on in so many columns may be counts, for which logarithms are usual, and some
 # of which are zero in all rows.
 COUNTED = 20
@@ -52,6 +57,11 @@ ALIKE, ALIKE_BY_RANK = 0.999, 0.99
 # different values that two observers would not agree so well on them.
 ALIKE_ROUNDED, LEAST_LEVELS = 0.99, 10
 MOST_COMPARED, MOST_WORK = 1000, 2e10
+# Of columns with gaps the rows that both know are compared: first so many rows, so that likely
+# copies are found; of wide tables the first so many such columns, with all others.
+ROWS_COMPARED, MOST_WITH_GAPS, MAYBE_ALIKE = 200, 100, 0.98
+# Columns of few different values agree by chance: so many pairs of a table may.
+MOST_BY_CHANCE = 0.01
 # In wider tables only those that are equal up to rounding in the sixth digit are found: columns u
 # and v of length 1 are 2 (1 − |r|) apart, squared.
 APART = 1e-5
@@ -66,6 +76,7 @@ TOO_WIDE = 10
 class Moments(NamedTuple):
     """Of each column, over its known values."""
 
+    known: Floats  # how many
     low: Floats
     high: Floats
     mean: Floats
@@ -137,7 +148,7 @@ def advise_on_variance(moments: Moments, names: Sequence[str]) -> list[str]:
     """One column or a few have most of the variance, and spreads far beyond the usual one."""
     spread = np.sqrt(moments.squares)
     varying = np.flatnonzero(spread > 0)
-    if len(varying) < LEAST_COLUMNS:
+    if len(varying) < 2:
         return []
     order = varying[np.argsort(-spread[varying], kind="stable")]
     n_wide, part = wide_columns(spread[order])
@@ -185,9 +196,35 @@ def wide_columns(spread: Floats) -> tuple[int, float]:
         is_wide = relative[n - 1] > TIMES_OF_SEVERAL * float(np.median(relative[n:]))
         if is_wide and parts[n - 1] > MOST_OF_SEVERAL >= parts[0]:
             return n, float(parts[n - 1])
-    if parts[0] > MOST and TIMES * float(np.median(relative[1:])) < 1:
+    is_wide = TIMES * float(np.median(relative[1:])) < 1
+    if len(spread) >= LEAST_COLUMNS and parts[0] > MOST and is_wide:
         return 1, float(parts[0])
-    return 0, 0.0
+    return wide_group(relative, parts)
+
+
+def wide_group(relative: Floats, parts: Floats) -> tuple[int, float]:
+    """The same of two groups of columns, between whose spreads there is a gap.
+
+    Parameters
+    ----------
+    relative, parts : array of shape (n_columns,)
+        Descending spreads, and the parts of the variance of the first columns, summed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import wide_group
+    >>> spread = np.array([1, 0.9, 0.8, 0.7, 0.03, 0.02])
+    >>> n, part = wide_group(spread, np.cumsum(spread**2) / np.sum(spread**2))
+    >>> n, round(part, 3)
+    (4, 1.0)
+    """
+    most = len(relative) - max(1, int(np.ceil(LEAST_REST * len(relative))))
+    with np.errstate(divide="ignore", invalid="ignore"):  # some vanish beside the widest
+        gaps = np.nan_to_num(relative[:most] / relative[1 : most + 1])
+    gaps[parts[:most] <= MOST_OF_SEVERAL] = 0.0
+    n = int(np.argmax(gaps))
+    return (n + 1, float(parts[n])) if gaps[n] > TIMES_OF_SEVERAL else (0, 0.0)
 
 
 # Names, numbers and codes
@@ -202,19 +239,35 @@ def advise_on_outcomes(names: Sequence[str], fits: Sequence[bool] | None = None)
     fits : sequence of bool or None, default=None
         Which of them may be one by their values; None: all of them.
     """
-    likely = [
-        name
-        for j, (name, is_one) in enumerate(zip(names, outcome_like(names), strict=True))
-        if is_one and (fits is None or fits[j])
-    ]
+    maybe = [str(name) for j, name in enumerate(names) if fits is None or fits[j]]
+    is_one = dict(zip(map(str, names), outcome_like(names), strict=True))
+    likely = [name for name in maybe if is_one[name]]
+    targets = [name for name in maybe if is_target(name)]
+    return [*told_of_outcomes(likely), *told_of_targets(targets)]
+
+
+def told_of_outcomes(likely: Sequence[str]) -> list[str]:
+    """A sentence on these columns, if there are any."""
     if not likely:
         return []
     one = len(likely) == 1
     return [
-        f"{listed(map(repr, map(str, likely)), N_NAMED)} {'looks' if one else 'look'} like "
+        f"{listed(map(repr, likely), N_NAMED)} {'looks' if one else 'look'} like "
         f"{'an outcome or a time' if one else 'outcomes or times'} of follow-up, but "
         f"{'is a feature' if one else 'are features'}: the tree is built from what it shall "
         f"explain; leave {'it' if one else 'them'} out ({parameter('exclude')})."
+    ]
+
+
+def told_of_targets(likely: Sequence[str]) -> list[str]:
+    """A milder one."""
+    if not likely:
+        return []
+    one = len(likely) == 1
+    return [
+        f"{listed(map(repr, likely), N_NAMED)} may be what the tree is to explain, but "
+        f"{'is a feature' if one else 'are features'}; if so, leave {'it' if one else 'them'} out "
+        f"({parameter('exclude')})."
     ]
 
 
@@ -395,18 +448,24 @@ def find_copies(X: Matrix, moments: Moments) -> list[list[int]]:
     else:
         products = moments.products[np.ix_(usable, usable)]
         pairs = alike_by_products(products / np.outer(length[usable], length[usable]))
-    if not len(pairs):
+    has_gaps = moments.known[usable] < X.shape[0]
+    if not (len(pairs) or has_gaps.any()):
         return []
     X = sparse.csc_array(X) if sparse.issparse(X) else X
+    if has_gaps.any():
+        most = MOST_WITH_GAPS if moments.products is None else None
+        pairs = np.concatenate([pairs, alike_with_gaps(X, usable, np.flatnonzero(has_gaps)[:most])])
+    if not len(pairs):
+        return []
     compared = np.unique(pairs)
     varies = np.zeros(len(usable), dtype=bool)
     # Columns that are rarely something else agree by chance.
     varies[compared] = varied(X, usable[compared])
-    first = np.arange(len(usable))
+    first, n_pairs = np.arange(len(usable)), len(usable) * (len(usable) - 1) // 2
     for j, k in pairs:
         if first[j] == first[k] or not (varies[j] and varies[k]):
             continue
-        if are_copies(X, int(usable[j]), int(usable[k])):
+        if are_copies(X, int(usable[j]), int(usable[k]), n_pairs):
             first[first == first[k]] = first[j]
     joined, counts = np.unique(first, return_counts=True)
     return sorted(sorted(usable[first == one].tolist()) for one in joined[counts > 1])
@@ -460,6 +519,71 @@ def alike_by_projections(projections: Floats) -> Ints:
     return np.array(pairs, dtype=np.intp).reshape(-1, 2)
 
 
+def alike_with_gaps(X: Matrix, columns: Ints, with_gaps: Ints) -> Ints:
+    """Pairs of columns, one of them with gaps, that are likely copies where both are known.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    columns : array of int
+        Those that are compared.
+    with_gaps : array of int
+        The places among these of columns with gaps: each is compared with all.
+
+    Returns
+    -------
+    pairs : array of shape (n_pairs, 2)
+        Places among the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import alike_with_gaps
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))  # simulated
+    >>> X[:, 2] = 1 - 3 * X[:, 0]
+    >>> X[7, 0] = np.nan
+    >>> alike_with_gaps(X, np.arange(3), np.array([0]))
+    array([[0, 2]])
+    """
+    n = X.shape[0]
+    rows = np.arange(n)
+    if n > ROWS_COMPARED:
+        rows = np.sort(np.random.default_rng(0).choice(n, ROWS_COMPARED, replace=False))
+    a, in_a = scaled(X, rows, columns[with_gaps])
+    step = max(1, PIECE // max(len(rows), 1))
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for start in range(0, len(columns), step):
+        size = known_correlations(a, in_a, *scaled(X, rows, columns[start : start + step]))
+        size[with_gaps[:, None] == start + np.arange(size.shape[1])] = 0.0
+        for j in np.flatnonzero((size >= MAYBE_ALIKE).any(axis=1)):
+            near = np.argsort(-size[j], kind="stable")[:N_NEIGHBOURS]
+            near = near[size[j, near] >= MAYBE_ALIKE] + start
+            found.append(np.stack([np.full(len(near), with_gaps[j]), near], axis=1))
+    return np.concatenate(found)
+
+
+def scaled(X: Matrix, rows: Ints, columns: Ints) -> tuple[Any, Any]:
+    """Centred columns with zeros in their gaps, and where they are known, in single precision."""
+    part = X[rows][:, columns]
+    values = np.array(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+    is_known = ~np.isnan(values)
+    values[~is_known] = 0.0
+    values /= np.maximum(np.abs(values).max(axis=0, initial=0.0), np.finfo(float).tiny)
+    values -= values.sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+    values[~is_known] = 0.0
+    values /= np.maximum(np.linalg.norm(values, axis=0), np.finfo(float).tiny)
+    return values.astype(np.float32), is_known.astype(np.float32)
+
+
+def known_correlations(a: Any, in_a: Any, b: Any, in_b: Any) -> Any:
+    """Sizes of the correlations of two sets of scaled columns, over the rows that both know."""
+    n = np.maximum(in_a.T @ in_b, 1)
+    sum_a, sum_b = a.T @ in_b, in_a.T @ b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = ((a**2).T @ in_b - sum_a**2 / n) * (in_a.T @ b**2 - sum_b**2 / n)
+        return np.nan_to_num(np.abs(a.T @ b - sum_a * sum_b / n) / np.sqrt(squares), posinf=0.0)
+
+
 def varied(X: Matrix, columns: Ints) -> Bools:
     """Which of these columns have rows enough that differ from the most frequent value."""
     step = max(1, PIECE // max(X.shape[0], 1))
@@ -469,17 +593,46 @@ def varied(X: Matrix, columns: Ints) -> Bools:
     )
 
 
-def are_copies(X: Matrix, i: int, j: int) -> bool:
-    """Whether two columns are equal up to unit, offset and rounding."""
+def are_copies(X: Matrix, i: int, j: int, n_pairs: int) -> bool:
+    """Whether two columns are equal up to unit, offset and rounding in the rows that both know.
+
+    They do not count as such if one of so many pairs may be alike by chance.
+    """
     a, b = column_of(X, i), column_of(X, j)
-    if (np.isnan(a) != np.isnan(b)).any():
+    is_known = ~np.isnan(a), ~np.isnan(b)
+    both = is_known[0] & is_known[1]
+    if not both.all():
+        a, b = a[both], b[both]
+        is_enough = 2 * both.sum() >= min(known.sum() for known in is_known)
+        if not (is_enough and have_variety(np.column_stack([a, b])).all()):
+            return False
+    if n_pairs * agree_by_chance(a) > MOST_BY_CHANCE:
         return False
-    a, b = a[~np.isnan(a)], b[~np.isnan(b)]
     by_value = abs(float(unit(a) @ unit(b)))
     if by_value >= ALIKE:
         by_rank = abs(float(unit(rankdata(a)) @ unit(rankdata(b))))
         return by_rank >= ALIKE_BY_RANK or differ_by_rounding(a, b)
     return by_value >= ALIKE_ROUNDED and differ_by_rounding(a, b)
+
+
+def agree_by_chance(values: Floats) -> float:
+    """How likely a column of few different values equals another, or its opposite, by chance.
+
+    That is, in how many of all orders of its values it is the same; 0 of a column with more
+    different values than half of its rows, as of measurements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.advice import agree_by_chance
+    >>> is_treated = np.repeat([0.0, 1.0], 6)
+    >>> round(1 / agree_by_chance(is_treated)), agree_by_chance(np.arange(12.0))
+    (462, 0.0)
+    """
+    counts = np.unique(values, return_counts=True)[1]
+    if 2 * len(counts) > len(values):
+        return 0.0
+    return float(2 * np.exp(gammaln(counts + 1).sum() - gammaln(len(values) + 1)))
 
 
 def differ_by_rounding(a: Floats, b: Floats) -> bool:
@@ -570,7 +723,7 @@ def moments_of(X: Matrix) -> Moments:
         projections += rng.standard_normal((len(centred), N_PROJECTIONS)).T @ centred
         if products is not None:
             products += centred.T @ centred
-    return Moments(low, high, mean, squares, projections, products, is_whole)
+    return Moments(known, low, high, mean, squares, projections, products, is_whole)
 
 
 def blocks(X: Matrix) -> Iterator[Floats]:

@@ -158,7 +158,7 @@ def profile_columns(frame: Any, verdicts: Sequence[Verdict] | None = None) -> li
             found[j] = profiles_of(numbers[None], [names[j]])[0]
         elif kind is None:
             found[j] = profile_of_words(frame.iloc[:, j], names[j], verdicts[j])
-    likely = outcome_like(names)
+    likely = outcome_like(names, sum(each.fate == FEATURE for each in verdicts))
     return [with_verdict(found[j], verdicts[j], likely[j], j) for j in range(len(names))]
 
 

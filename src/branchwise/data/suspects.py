@@ -102,13 +102,16 @@ def words_of(text: str) -> frozenset[str]:
 # So many values at most are far, if they are so many times as far from the others as these are from
 # one another, and the others are so many different ones: ten times is what a wrong unit makes.
 FAR, MOST_FAR, LEAST_DIFFERENT = 10.0, 3, 10
+# Of values from zero on the logarithm, too, lies so many standard deviations beyond all others:
+# skewed measurements have values ten times as far as the rest.
+FAR_IN_LOGS = 3.5
 
 
 def find_far(values: Floats) -> Ints:
     """The places of a few values that are by far larger or smaller than all others of a column.
 
-    Skewed measurements and counts have no such values: the largest of 1,000 are not ten times as
-    far from the rest as the whole rest is wide.
+    They are ten times as far from the rest as the whole rest is wide and, of values from zero on,
+    so far in logarithms as well that skewed measurements and counts have none.
 
     Parameters
     ----------
@@ -131,9 +134,32 @@ def find_far(values: Floats) -> Ints:
             if len(rest) < LEAST_DIFFERENT:
                 break
             is_far = sorted_[-n] - rest[-1] > FAR * (rest[-1] - rest[0]) > 0
-            if is_far and len(np.unique(rest)) >= LEAST_DIFFERENT:
+            if not is_far or len(np.unique(rest)) < LEAST_DIFFERENT:
+                continue
+            if are_far_in_logs(sign * sorted_[-n:], sign * rest):
                 return np.asarray(np.sort(order[::sign][-n:]))
     return np.empty(0, dtype=np.intp)
+
+
+def are_far_in_logs(far: Floats, rest: Floats) -> bool:
+    """Whether values are far from the rest in logarithms as well; below zero nothing has one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.data.suspects import are_far_in_logs
+    >>> hb, crp = np.linspace(8, 17, 40), np.exp(np.linspace(-4, 4, 40))
+    >>> are_far_in_logs(np.array([135.0]), hb), are_far_in_logs(np.array([700.0]), crp)
+    (True, False)
+    """
+    if min(far.min(), rest.min()) < 0:
+        return True
+    least = rest[rest > 0].min()
+    logs = np.log(np.maximum(rest, least))
+    with np.errstate(divide="ignore"):
+        beyond = np.log(far)
+    gap = max(beyond.min() - logs.max(), logs.min() - beyond.max())
+    return bool(gap > FAR_IN_LOGS * logs.std())
 
 
 def may_have_far(low: Floats, high: Floats, mean: Floats) -> Bools:
@@ -153,15 +179,16 @@ NAMES_SAMPLES = words_of(
 
 # Parts of names, without accents. In English, German and French.
 OUTCOMES = words_of("""
-    survival survived survivor death dead died deceased alive mortality
+    survival survived survivor surv death dead died deceased alive mortality expired expire
     relapse relapsed recurrence recurred recurrent progression progressed event events
     outcome outcomes endpoint censor censored censoring cens followup lastfollowup fup los
     remission recist responder
-    readmission readmitted rehospitalization rehospitalisation mace
-    survtime survivaltime timetoevent timetodeath ostime pfstime dfstime rfstime futime fustat
+    readmission readmitted readmit rehospitalization rehospitalisation mace
+    stime survtime survivaltime timetoevent timetodeath ostime pfstime dfstime rfstime futime fustat
     deathdate
-    tod todesdatum todesursache verstorben gestorben sterbedatum sterblichkeit mortalitat
-    uberleben ueberleben uberlebenszeit ueberlebenszeit gesamtuberleben rezidiv ruckfall rueckfall
+    tod todesdatum todesursache todesfall todesfalle todeszeitpunkt verstorben gestorben
+    sterbedatum sterblichkeit mortalitat uberleben ueberleben uberlebenszeit ueberlebenszeit
+    gesamtuberleben rezidiv rezidivfrei rezidivfreies ruckfall rueckfall
     ereignis endpunkt nachbeobachtung nachbeobachtungszeit liegedauer verweildauer wiederaufnahme
     deces decede decedee mort mortalite survie recidive rechute suivi evenement
     """)
@@ -173,21 +200,33 @@ PHRASES = tuple(
             """
             follow_up vital_status time_to days_to weeks_to months_to years_to length_of_stay
             last_contact lost_to p_cr best_response overall_response treatment_response
-            response_status duree_sejour duree_de_sejour delai_avant zeit_bis tage_bis
-            monate_bis
+            response_status complete_response partial_response objective_response
+            tumor_response tumour_response therapy_response
+            duree_sejour duree_de_sejour delai_avant zeit_bis tage_bis monate_bis
             """
         )
     )
 )
 # Few names have one of these, so that few are compared with all phrases.
 BEGIN_PHRASES = frozenset(phrase[0] for phrase in PHRASES)
-# Overall, progression-free, disease-free survival: alone, or with what makes it clear.
-ABBREVIATIONS = words_of("os pfs dfs rfs efs dss mfs dmfs css ttp ttr ttd ttnt pfi dfi fu")
+# Overall, progression-free, disease-free survival, response: alone, or with what makes it clear.
+ABBREVIATIONS = words_of(
+    "os pfs dfs rfs efs dss mfs dmfs css ttp ttr ttd ttnt pfi dfi fu bcr orr response"
+)
+# Among so many features a name of a few such letters is that of a gene.
+MANY_FEATURES, FEW_LETTERS = 100, 4
+SHORT = frozenset(each for each in ABBREVIATIONS if len(each) <= FEW_LETTERS) | words_of(
+    "cens fup los mace surv"
+)
 # "status" alone is one, and that of these; that of a receptor or of smoking is not.
 ABOUT_STATUS = ABBREVIATIONS | frozenset(["patient", "last", "final", "disease"])
 UNITS_OF_TIME = words_of("time day days week weeks month months year years event status")
 # What a time beside it ends with.
 ENDS = words_of("status event cens censor censored death dead died")
+# Names of measurements with a word of outcomes.
+NO_OUTCOMES = (("dead", "space"), ("event", "code"))
+# What is known of each sample and may be what the tree is to explain: only as the whole name.
+TARGETS = words_of("target targets label labels class classes diagnosis diagnose zielgrosse")
 # Measurements and history that have such a word in their names.
 MEASURED = words_of("""
     rate score index risk history family prior previous receptor ligand domain pathway gene cell
@@ -195,12 +234,13 @@ MEASURED = words_of("""
     """)
 
 
-def outcome_like(names: Sequence[str]) -> list[bool]:
+def outcome_like(names: Sequence[str], n_features: int | None = None) -> list[bool]:
     """Which columns are called like an outcome or a time of follow-up.
 
     Names are compared part by part, as separators and capitals divide them: "OS.time" and
     "daysToDeath" are outcomes, "progesterone" and "er_status" are not. A column "time" is one if
-    there is a "status" or "event" of an outcome beside it.
+    there is a "status" or "event" of an outcome beside it. Among more than 100 features (None: as
+    many as names) an abbreviation alone, such as "EFS", is not one.
 
     Examples
     --------
@@ -209,12 +249,28 @@ def outcome_like(names: Sequence[str]) -> list[bool]:
     [True, False, False, False]
     """
     parts = [parts_of(name) for name in names]
-    found = [is_outcome(each) for each in parts]
+    is_many = (len(names) if n_features is None else n_features) > MANY_FEATURES
+    found = [
+        is_outcome(each) and not (is_many and len(each) == 1 and each[0] in SHORT) for each in parts
+    ]
     has_end = any(ENDS & {*each} for each, is_one in zip(parts, found, strict=True) if is_one)
     return [
         is_one or (has_end and each[:1] == ("time",) and {*each} <= UNITS_OF_TIME)
         for is_one, each in zip(found, parts, strict=True)
     ]
+
+
+def is_target(name: str) -> bool:
+    """Whether a column is called like what is known of the samples and to be explained.
+
+    Examples
+    --------
+    >>> from branchwise.data.suspects import is_target
+    >>> is_target("Diagnosis"), is_target("age_at_diagnosis")
+    (True, False)
+    """
+    parts = parts_of(name)
+    return len(parts) == 1 and parts[0] in TARGETS
 
 
 def may_be_outcome(low: float, codes: Sequence[Sentinel]) -> bool:
@@ -264,7 +320,7 @@ def parts_of(name: str) -> tuple[str, ...]:
 def is_outcome(parts: tuple[str, ...]) -> bool:
     """Whether the words of a name are those of an outcome."""
     words = set(parts)
-    if words & MEASURED:
+    if words & MEASURED or parts in NO_OUTCOMES:
         return False
     if any(word in OUTCOMES or word.rstrip("0123456789") in OUTCOMES for word in words):
         return True
