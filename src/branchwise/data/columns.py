@@ -153,7 +153,7 @@ def is_odd(cell: Any) -> bool:
 
 def is_long(cell: Any) -> bool:
     """Whether a cell is a whole number with more digits than a float has."""
-    return isinstance(cell, Integral) and abs(cell) >= INEXACT
+    return isinstance(cell, Integral) and abs(int(cell)) >= INEXACT
 
 
 def in_order(X: Matrix, present: Sequence[str], names: Sequence[str]) -> Matrix:
