@@ -262,14 +262,14 @@ def test_a_column_of_units_in_a_new_table_is_told_and_not_taken_for_gaps(
     new.to_csv(tmp_path / "new.csv", index=False)
     code, out, err = branchwise("transform", fitted, tmp_path / "new.csv")
     assert (code, out) == (1, "")
-    said = "'lab2' of " + str(tmp_path / "new.csv") + " must hold numbers, as in the fit, but has '"
-    assert said in err
-    assert "mg/l' in data row 1; write numbers, or leave such cells empty." in err
+    assert "units in 1 column ('lab2'): 5 of 5 cells, the first '" in err
+    assert "mg/l' in data row 1. Write the number alone." in err
+    assert "--exclude" not in err
 
 
 @pytest.mark.parametrize(
     ("cell", "says"),
-    [("<5", "seems to hold numbers"), ("1e999", "seems to hold numbers")],
+    [("<5", "limits such as '<5' in 1 column"), ("1e999", "beyond 1.8e308 in 1 column")],
 )
 def test_what_a_model_needs_cannot_be_excluded(cell, says, fitted, simulated, tmp_path, branchwise):
     new = simulated.iloc[:5].astype({"lab2": object})

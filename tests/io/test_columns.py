@@ -452,6 +452,12 @@ def test_words_that_are_no_features_on_purpose_are_not_told(table_of, options):
     assert table_of(column_of([1, 2, 3, 4, 5, *["neg"] * 5]), **options).features == ["crp"]
 
 
+def test_names_of_samples_with_numbers_among_them_are_not_told(table_of):
+    cells = [1, 2, 3, 4, 5, "A1", "A2", "A3", "A4", "A5"]
+    text = "crp,sample_id\n" + "".join(f"{k},{cell}\n" for k, cell in enumerate(cells))
+    assert table_of(text).features == ["crp"]
+
+
 @pytest.mark.parametrize("cell", ["60€", "$ 5", "5 (H)", "12 ± 3", "12 [10-14]", "5↑"])
 def test_numbers_with_something_else_are_told(table_of, cell):
     said = rf"'ldh' \(numbers in 0 of 4 known cells, but '{re.escape(cell)}' in data row 1\)"

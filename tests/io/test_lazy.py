@@ -345,6 +345,7 @@ def test_parquet_as_dask_writes_it(tmp_path, values):
     assert assert_same(folder).features == list("abcdefg")
 
 
+@pytest.mark.filterwarnings("ignore:.*names some rows twice")
 def test_repeated_first_column_of_parquet_is_an_annotation(tmp_path, values):
     frame = pd.DataFrame(values, columns=list("abcdefg"))
     frame.insert(0, "patient_id", np.arange(N) // 2)

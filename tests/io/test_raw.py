@@ -110,6 +110,7 @@ def test_what_cannot_be_opened_is_one_sentence(tmp_path):
         ("b.csv", bytes(range(256)) * 9, "zero byte"),
         ("g.csv.gz", b"no gzip", "cannot be unpacked"),
         ("t.doc", b"a,b\n1,2\n", "is not known by its name"),
+        ("t.xls", b"a,b\n1,2\n", "or of Parquet files; save it as .xlsx."),
         ("n.npz", b"no zip", "cannot be read as a NumPy file"),
     ):
         (tmp_path / name).write_bytes(content)

@@ -18,6 +18,7 @@ from .dask import is_dask
 from .dates import DateOrder
 from .errors import InputError, Unknown, UnknownNameError
 from .judging import (
+    ID_NAME,
     check_turned,
     dates_among,
     has_names_first,
@@ -501,7 +502,9 @@ def numbers_in_text(
     raise_unreadable(odd, fine if can_exclude else None, source, {}, len(others), same)
     if can_exclude:
         warn_of_units([each.unit for each in looked.values() if each.unit], source)
-        warn_of_mixed([each.mixed for each in looked.values() if each.mixed], source, names)
+        mixed = [each.mixed for each in looked.values() if each.mixed]
+        mixed = [each for each in mixed if not ID_NAME.fullmatch(each.name.lower())]
+        warn_of_mixed(mixed, source, names)
         warn_of_categories(others[wanted])
     return found
 

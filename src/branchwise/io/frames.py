@@ -12,6 +12,7 @@ from ..data.errors import InputError
 from ..data.judging import (
     ANNOTATION,
     FEATURE,
+    ID_NAME,
     ODD,
     Column,
     check_turned,
@@ -184,10 +185,13 @@ def sort_columns(
 
 def warn_of_words(columns: Sequence[Column], source: str) -> None:
     """Say which columns of text have numbers, and are not features."""
-    looked = [each for each in columns if not each.is_left_out]
-    mixed = [each.looked.mixed for each in looked]
-    names = [each.name for each in columns]
-    warn_of_mixed([each for each in mixed if each is not None], source, names)
+    looked = [
+        each
+        for each in columns
+        if not each.is_left_out and not ID_NAME.fullmatch(each.name.lower())
+    ]
+    mixed = [each.looked.mixed for each in looked if each.looked.mixed is not None]
+    warn_of_mixed(mixed, source, [each.name for each in columns])
     warn_of_stored([each.name for each in looked if each.looked.is_stored], source)
 
 

@@ -210,7 +210,8 @@ def find_format(path: Path, given: Mapping[str, Any] = MappingProxyType({})) -> 
     if found is None:
         raise InputError(
             f"the format of {path} is not known by its name; it must end in "
-            f"{', '.join(FORMATS)}, or be a folder of 10x Genomics or of Parquet files."
+            f"{', '.join(FORMATS)}, or be a folder of 10x Genomics or of Parquet files"
+            f"{'; save it as .xlsx' if path.suffix.lower() == '.xls' else ''}."
         )
     return found
 
