@@ -300,6 +300,20 @@ def test_of_matrices_in_a_model_only_the_shape_is_told(measured, tmp_path, branc
     assert json.loads(text)["parameters"]["init"].startswith("ndarray of ")
 
 
+def test_an_age_is_one_feature_of_a_model(tmp_path, branchwise):
+    rng, n = np.random.default_rng(0), 60
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["hb", "crp", "alb"])  # simulated
+    frame["born"] = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), "D")
+    frame["seen"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    few = ("--no-support", "--figure", "none", "--no-report", "--standardize")
+    given = ("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--age", "age=born:seen")
+    assert branchwise(*given, *few)[0] == 0
+    facts = json.loads(branchwise("info", tmp_path / "out", "--json")[1])
+    assert facts["features"] == 4
+    assert facts["feature names"] == ["hb", "crp", "alb", "age"]
+
+
 def test_a_fit_that_would_stop_at_the_encoding_is_not_said_to_start(tmp_path, branchwise):
     rows = [f"{k},{k % 7 / 3:.2f},2024-01-{k % 28 + 1:02},{'fm'[k % 2]}" for k in range(40)]
     rows[5] = "5,1.5,soon,f"
