@@ -196,6 +196,18 @@ def test_what_the_tree_may_be_to_explain_is_asked(tmp_path, branchwise):
     assert "Outcomes" not in branchwise("info", path)[1]
 
 
+def test_few_whole_numbers_may_be_names_of_groups(tmp_path, branchwise):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{k / 3},{k % 3 + 1},{k % 5},{k % 2},{k % 7}\n" for k in range(20))
+    path.write_text(f"crp,stage,site,sex,score\n{rows}")
+    text = squeezed(branchwise("info", path)[1])
+    assert "hint 'stage', 'site' have 3 to 5 different whole numbers, taken as measurem" in text
+    text = squeezed(branchwise("info", path, "--categorical", "site")[1])
+    assert "hint 'stage' has 3 to 5 different whole numbers, taken as a measurement; if" in text
+    path.write_text("crp,n\n1.5,1\n2.5,2\n3.5,3\n")
+    assert "hint" not in branchwise("info", path)[1]
+
+
 def test_signs_that_a_terminal_obeys_are_not_printed(tmp_path, branchwise):
     path = tmp_path / "t.csv"
     path.write_text('x,"a\x1b[2Jb",w\n1,"\x1b[31mred",2\n2,"u\nv",3\n', newline="")
