@@ -13,13 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 import branchwise
 from branchwise import SPL, DDRTree, DRTree, Preparation
+from branchwise._messages import for_command_line
 from branchwise.data.columns import column
 from branchwise.data.table import as_table
 from branchwise.datasets import make_tree
 from branchwise.io import Table, read_table
 from branchwise.io.lazy import Rows
 from branchwise.persistence.format import ModelFileError, read_state, write_state
-from branchwise.pipeline import fit_pipeline
+from branchwise.pipeline import features_of, fit_pipeline
 
 # These tables have one wide column, so that it is clear where samples come to lie.
 pytestmark = pytest.mark.filterwarnings("ignore:'(a|age)' carries")
@@ -382,6 +383,30 @@ def test_roots_by_truth(frame):
     )
     early = made.trajectory.pseudotime_ < np.median(made.trajectory.pseudotime_)
     assert table["healthy"][early].mean() > 0.7
+
+
+def test_missing_values_are_told_with_all_ways_to_fill_them(frame):
+    table = frame.copy()
+    table.iloc[3, 1] = np.nan
+    says = (
+        r"1 missing value in 1 column: 'b' 1 of 60; .*'model' or impute='median' or impute='drop'"
+    )
+    with pytest.raises(ValueError, match=says):
+        fit_pipeline(table, DDRTree(2), PREPARED)
+    assert fit_pipeline(table, DDRTree(2), PREPARED, exclude="b").features == ["a", "c", "d"]
+
+
+def test_sparse_tables_with_categories_are_told_a_way_in_the_words_of_who_asks(frame):
+    table = as_table(frame)
+    table = replace(table, X=sparse.csr_array(table.X))
+    asked = Preparation(categorical="site")
+    with pytest.raises(ValueError, match=r"leave categorical, .* out, or pass a DataFrame"):
+        features_of(table, asked, [])
+    with (
+        for_command_line(),
+        pytest.raises(ValueError, match=r"leave --categorical, .* out, or give it as CSV or Parq"),
+    ):
+        features_of(table, asked, [])
 
 
 def test_arrays_have_no_names(frame):

@@ -157,6 +157,7 @@ def fit_pipeline(
     adjusted = adjusted_columns(table, preparation)
     features = features_of(table, preparation, adjusted)
     table = drop_incomplete(table, features, preparation, adjusted)
+    check_gaps(table, features, preparation)
     start = start_of(table, root or {})
     rows, about = named_columns(table, features), covariates(table, adjusted)
     X = preparation.fit_transform(rows, covariates=about)
@@ -279,9 +280,10 @@ def features_of(table: Table, preparation: Preparation, adjusted: Sequence[str])
         )
     if encoded and (is_dask(table.X) or sparse.issparse(table.X)):
         kind = "is read chunk by chunk" if is_dask(table.X) else "holds a sparse matrix"
+        way = "give it as CSV or Parquet" if is_for_command_line() else "pass a DataFrame"
         raise ValueError(
             f"categories, dates and ages are encoded in a table in memory, but {table.source} "
-            f"{kind}; leave {encoders()} out, or pass a DataFrame."
+            f"{kind}; leave {encoders()} out, or {way}."
         )
     others = set(encoded) - set(table.features)
     found = [
@@ -391,6 +393,21 @@ def drop_incomplete(
             )
         )
     return table if keep.all() else rows_of_table(table, keep)
+
+
+def check_gaps(table: Table, features: Sequence[str], preparation: Preparation) -> None:
+    """Missing values are told by column, with all that can be done about them.
+
+    A preparation complains itself of a table that is not in memory.
+    """
+    if preparation.impute is not None or is_dask(table.X):
+        return
+    missing, wanted = missing_by_column(table, encoded_columns(table, preparation)), set(features)
+    missing = {name: count for name, count in missing.items() if name in wanted}
+    ways = " or ".join(setting("impute", way) for way in ("model", "median", "drop"))
+    remedy = f"pass a Preparation with {ways}, or leave columns out ({parameter('exclude')})"
+    if missing:
+        raise InputError(missing_message(missing, len(table.samples), table.source, remedy))
 
 
 def covariates(table: Table, names: Sequence[str]) -> Any:

@@ -268,7 +268,8 @@ def test_empty_columns_are_told_with_all_that_is_wrong(simulated, tmp_path, bran
     _, first, second = err.strip().splitlines()
     assert "the first '<1' in data row 1. Write a number" in first
     assert second.startswith("Besides, the rest has 1 column without any value ('lab1'); leave it")
-    assert "--exclude lab1. It has 1 missing value in 1 column: 'lab0' 1 of 150; pass" in second
+    assert "--exclude lab1. Without it the table has 1 missing value in 1 column: " in second
+    assert "'lab0' 1 of 150; pass" in second
 
 
 def test_an_existing_result_is_replaced_only_by_force(table, tmp_path, branchwise):

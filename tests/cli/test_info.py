@@ -196,6 +196,18 @@ def test_what_the_tree_may_be_to_explain_is_asked(tmp_path, branchwise):
     assert "Outcomes" not in branchwise("info", path)[1]
 
 
+def test_few_whole_numbers_may_be_names_of_groups(tmp_path, branchwise):
+    path = tmp_path / "t.csv"
+    rows = "".join(f"{k / 3},{k % 3 + 1},{k % 5},{k % 2},{k % 7}\n" for k in range(20))
+    path.write_text(f"crp,stage,site,sex,score\n{rows}")
+    text = squeezed(branchwise("info", path)[1])
+    assert "hint 'stage', 'site' have 3 to 5 different whole numbers, taken as measurem" in text
+    text = squeezed(branchwise("info", path, "--categorical", "site")[1])
+    assert "hint 'stage' has 3 to 5 different whole numbers, taken as a measurement; if" in text
+    path.write_text("crp,n\n1.5,1\n2.5,2\n3.5,3\n")
+    assert "hint" not in branchwise("info", path)[1]
+
+
 def test_signs_that_a_terminal_obeys_are_not_printed(tmp_path, branchwise):
     path = tmp_path / "t.csv"
     path.write_text('x,"a\x1b[2Jb",w\n1,"\x1b[31mred",2\n2,"u\nv",3\n', newline="")
@@ -298,6 +310,20 @@ def test_of_matrices_in_a_model_only_the_shape_is_told(measured, tmp_path, branc
     assert len(text.splitlines()) < 20
     _, text, _ = branchwise("info", tmp_path / "out", "--json")
     assert json.loads(text)["parameters"]["init"].startswith("ndarray of ")
+
+
+def test_an_age_is_one_feature_of_a_model(tmp_path, branchwise):
+    rng, n = np.random.default_rng(0), 60
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["hb", "crp", "alb"])  # simulated
+    frame["born"] = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), "D")
+    frame["seen"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    few = ("--no-support", "--figure", "none", "--no-report", "--standardize")
+    given = ("fit", tmp_path / "t.csv", "-o", tmp_path / "out", "--age", "age=born:seen")
+    assert branchwise(*given, *few)[0] == 0
+    facts = json.loads(branchwise("info", tmp_path / "out", "--json")[1])
+    assert facts["features"] == 4
+    assert facts["feature names"] == ["hb", "crp", "alb", "age"]
 
 
 def test_a_fit_that_would_stop_at_the_encoding_is_not_said_to_start(tmp_path, branchwise):

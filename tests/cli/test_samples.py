@@ -58,8 +58,9 @@ def test_rows_between_branches_and_rows_without_values_are_counted():
         "(likeliest_branch): the branch of this row is not certain."
     ]
     assert told(placed(3, n_unknown=2)) == [
-        "2 rows have no value of any feature and are placed nowhere."
+        "2 rows have no value of any feature and are placed nowhere: '1', '2'."
     ]
+    assert told(placed(9, n_unknown=7))[0].endswith("nowhere: '2', '3', '4', '5', '6' and 2 more.")
 
 
 def test_there_are_no_branches_without_a_root():

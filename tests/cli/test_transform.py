@@ -103,7 +103,7 @@ def test_rows_with_gaps_are_placed_whatever_the_fit_did_with_its_own(
     new.to_csv(tmp_path / "new.csv", index=False)
     code, text, err = branchwise("transform", out, tmp_path / "new.csv")
     assert code == 0
-    assert "1 row has no value of any feature and is placed nowhere." in err
+    assert "1 row has no value of any feature and is placed nowhere: 'P003'." in err
     places = pd.read_csv(io.StringIO(text), index_col=0)
     assert places["missing"].tolist() == [0, 0, 1, 7, 0]
     assert places["pseudotime"].notna().tolist() == [True, True, True, False, True]
@@ -174,6 +174,30 @@ def test_places_as_json(fitted, new_cohort, branchwise):
     found = json.loads(text)
     assert found["n_samples"] == 40
     assert found["places"][0]["id"] == "N0"
+
+
+def test_dates_as_json_are_those_of_the_file(fitted, new_cohort, tmp_path, branchwise):
+    days = pd.date_range("1960-09-07", periods=40).strftime("%Y-%m-%d")
+    pd.read_csv(new_cohort).assign(born=[None, *days[1:]]).to_csv(tmp_path / "a.csv", index=False)
+    _, text, _ = branchwise("transform", fitted, tmp_path / "a.csv", "--json")
+    assert [row["born"] for row in json.loads(text)["places"]] == [None, *days[1:]]
+
+
+def test_what_cannot_be_read_of_new_rows_may_be_removed(simulated, tmp_path, branchwise):
+    """There is no option to leave a column out, and no need of one."""
+    days = pd.date_range("2020-01-01", periods=len(simulated)).strftime("%Y-%m-%d")
+    simulated.assign(seen=days).to_csv(tmp_path / "t.csv", index=False)
+    few = ["--figure", "none", "--no-report", "--no-support", "--date", "seen"]
+    few += ["--id", "patient", "-o", tmp_path / "out"]
+    assert branchwise("fit", tmp_path / "t.csv", *few)[0] == 0
+    new = simulated.assign(seen=["soon", *days[1:]])
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = branchwise("transform", tmp_path / "out", tmp_path / "new.csv")
+    assert code == 1
+    assert "or leave the column out" not in err
+    assert "or remove the column from the file: the rows are then placed without it" in err
+    new.drop(columns="seen").to_csv(tmp_path / "new.csv", index=False)
+    assert branchwise("transform", tmp_path / "out", tmp_path / "new.csv")[0] == 0
 
 
 def test_a_table_that_lacks_columns_is_placed_and_told_once(

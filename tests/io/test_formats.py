@@ -216,7 +216,7 @@ def write(path, **options):
 def test_labels_are_categories_and_dates_dates(tmp_path, name):
     path = write(tmp_path / name.lower())
     path = path.rename(tmp_path / name)
-    with pytest.warns(UserWarning, match=r"'pain' of .* have labels for some of their values only"):
+    with pytest.warns(UserWarning, match=r"'pain' of .* has labels for some of its values only"):
         table = read_table(path)
     assert (table.samples, table.features) == (["P1", "P2", "P3"], ["age", "pain"])
     np.testing.assert_array_equal(table.X, [[71, 0], [np.nan, 7], [60, 10]])

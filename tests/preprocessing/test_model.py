@@ -81,6 +81,28 @@ def test_indicators_get_their_conditional_means(cohort):
     assert np.corrcoef(found["sex=m"][lacking], found["a"][lacking])[0, 1] < -0.5
 
 
+def test_rows_without_any_known_value_are_named_with_medians_too(cohort):
+    table = cohort.copy()
+    table.iloc[[3, 8]] = np.nan
+    with pytest.warns(UserWarning, match=r"in rows 'P3', 'P8', so that they are .* the medians"):
+        Preparation(impute="median").fit_transform(table)
+    table.iloc[3] = 1.0
+    with pytest.warns(UserWarning, match=r"in row 'P8', so that it is filled with the medians"):
+        Preparation(impute="median").fit_transform(table)
+
+
+def test_a_single_known_row_is_too_few_to_learn_a_tree(cohort):
+    table = cohort.fillna(0.0)
+    table.iloc[1:] = np.nan
+    with pytest.raises(ValueError, match="two rows or more with a known value, but 1 of 150 rows"):
+        Preparation(impute="model").fit_transform(table)
+
+
+def test_values_whose_squares_vanish_are_told_with_gaps_too(cohort):
+    with pytest.raises(ValueError, match=r"at least 1e-153 in size.*standardise them \(stand"):
+        Preparation(impute="model").fit_transform(cohort * 1e-158)
+
+
 def test_rows_without_any_known_value_are_named_and_get_one_mean(cohort, fitted):
     table = cohort.copy()
     table.iloc[[3, 8]] = np.nan

@@ -123,7 +123,8 @@ def spoilt(frame):
 def test_missing_values_are_counted_by_column(frame):
     message = (
         r"X has 4 missing values \(NaN\) in 2 of 3 columns \('ldl': 3, 'crp': 1\), but every value "
-        r"must be known; drop such rows, .*complete_rows marks.*, or set impute='median'\.$"
+        r"must be known; drop such rows, .*complete_rows marks.*, or set impute='model' or "
+        r"impute='median'\.$"
     )
     with pytest.raises(ValueError, match=message):
         Preparation().fit(spoilt(frame))

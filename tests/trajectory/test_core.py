@@ -319,6 +319,11 @@ def test_branches_between_the_same_milestones_have_numbers():
     assert table["parent"].tolist() == ["", "T1-F1", "T1-F1", "T1-F1"]
 
 
+def test_a_trajectory_counts_one_branch_as_one():
+    line = Trajectory([[0, 1]], np.array([[0.0], [1.0]]))
+    assert repr(line) == "<Trajectory: 2 samples, 1 branch, 2 tips, rooted at T1>"
+
+
 def test_a_trajectory_tells_its_roots_by_name():
     path = Trajectory([[0, 1], [1, 2], [3, 4]], np.arange(10.0).reshape(5, 2))
     assert repr(path) == "<Trajectory: 5 samples, 2 branches, 4 tips, rooted at T1, T3>"

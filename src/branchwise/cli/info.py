@@ -234,8 +234,9 @@ def model_facts(path: Path) -> dict[str, Any]:
     model, n_samples = found, None
     if isinstance(found, Pipeline):
         given = found.preparation.settings()
-        facts["features"] = len(found.features)
-        facts["feature names"] = found.features[:20]
+        made = found.placer.columns  # an age is one, and not its two dates
+        facts["features"] = found.n_features
+        facts["feature names"] = [made.names[j] for j in made.parts[:20]]
         facts["preparation"] = {name: given[name] for name in STEPS if given[name]}
         facts["trajectory"] = repr(found.trajectory) if found.is_rooted else "no root was given"
         model, n_samples = found.estimator, len(found.trajectory.names_)

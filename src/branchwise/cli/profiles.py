@@ -28,6 +28,8 @@ ALONE = (60, 30, 12, 6, 3, 2, 1)
 LIKE = 4
 # So many columns of one type that follow one another are, too.
 RUN = 24
+# Whole numbers of so few different values may be names of groups, if so few columns hold such.
+MOST_GROUPS, MOST_HINTED = 5, 20
 TYPE, MISSING, DISTINCT, RANGE = 9, 9, 12, 25
 # What begins the rest of a message on cells that cannot be read.
 BESIDES = "Besides, "
@@ -112,7 +114,11 @@ def describe_table(facts: dict[str, Any], profiles: Sequence[ColumnProfile], wid
       age              whole            0           3  64 … 71 … 80
     """
     for most in ALONE:
-        lines = [*head(facts, profiles, width), *body(profiles, width, most)]
+        lines = [
+            *head(facts, profiles, width),
+            *hint_at_groups(profiles, facts["samples"], width),
+            *body(profiles, width, most),
+        ]
         if len(lines) <= MOST_LINES:
             return "\n".join(lines)
     more = len(lines) - MOST_LINES + 1
@@ -157,6 +163,28 @@ def head(facts: dict[str, Any], profiles: Sequence[ColumnProfile], width: int) -
     for advice in facts.get("advice", ()):
         lines += wrapped(advice, width, INDENT, "warning")
     return lines
+
+
+def hint_at_groups(profiles: Sequence[ColumnProfile], n_samples: int, width: int) -> list[str]:
+    """Whole numbers of a few different values may be names of groups; of many, they are counts."""
+    found = [
+        printable(repr(p.name))
+        for p in profiles
+        if p.fate == FEATURE
+        and p.type == WHOLE
+        and not p.encoding
+        and 3 <= p.distinct <= MOST_GROUPS
+        and 2 * p.distinct <= n_samples - p.missing
+    ]
+    if not 0 < len(found) <= MOST_HINTED:
+        return []
+    one = len(found) == 1
+    text = (
+        f"{listed(found, 5)} {'has' if one else 'have'} 3 to {MOST_GROUPS} different whole "
+        f"numbers, taken as {'a measurement' if one else 'measurements'}; if they are names of "
+        "groups: --categorical; if they have an order, it is kept"
+    )
+    return wrapped(text, width, INDENT, "hint")
 
 
 def body(profiles: Sequence[ColumnProfile], width: int, most: int) -> list[str]:

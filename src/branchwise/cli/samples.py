@@ -17,6 +17,8 @@ DIGITS = 5
 LEVEL = 0.05
 # So many columns are named of all rows.
 N_BLAMED = 5
+# So many rows are named that are placed nowhere.
+N_UNKNOWN = 5
 
 
 def samples_table(places: Any, annotations: Any) -> tuple[Any, dict[str, str]]:
@@ -129,6 +131,7 @@ class Doubts:
         self.features = set(features)
         self.n_rows = self.n_far = self.n_beyond = self.n_unknown = 0
         self.n_placed = self.n_between = 0
+        self.unknown: list[str] = []
         self.blamed: Counter[str] = Counter()
 
     def add(self, places: Any) -> None:
@@ -137,7 +140,9 @@ class Doubts:
         self.n_rows += int(places["p"].notna().sum())
         self.n_far += int(is_far.sum())
         self.n_beyond += int((places["out_of_range"] != "").sum())
-        self.n_unknown += int(places["distance"].isna().sum())
+        unknown = places.index[places["distance"].isna()]
+        self.n_unknown += len(unknown)
+        self.unknown += map(repr, map(str, unknown[: N_UNKNOWN - len(self.unknown)]))
         self.n_placed += int(places["distance"].notna().sum())
         if "branch" in places:  # not without a root
             likely = places["likeliest_branch"]
@@ -172,9 +177,14 @@ class Doubts:
             one = self.n_unknown == 1
             found.append(
                 f"{counted(self.n_unknown, 'row')} {'has' if one else 'have'} no value of any "
-                f"feature and {'is' if one else 'are'} placed nowhere."
+                f"feature and {'is' if one else 'are'} placed nowhere: {self.names_of_unknown()}."
             )
         return found
+
+    def names_of_unknown(self) -> str:
+        """The first rows that are placed nowhere."""
+        rest = self.n_unknown - N_UNKNOWN
+        return ", ".join(self.unknown) + (f" and {rest:,} more" if rest > 0 else "")
 
     def of_far(self, *, is_chance: bool) -> str:
         """How many rows lie far, and whether to look at them."""

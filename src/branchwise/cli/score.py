@@ -8,6 +8,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 from .._compat import import_pandas
+from .._messages import counted
 from ..data.errors import UnknownNameError
 from ..data.selection import expand, select_in_turn
 from ..metrics import loo_1nn
@@ -43,7 +44,9 @@ def scores(result: Result, name: str) -> dict[str, Any]:
     labels = result.samples[name]
     known = labels.notna().to_numpy()
     if known.sum() < 2:
-        raise Failure(f"--labels {name!r} has {known.sum()} values; scores need at least 2.")
+        raise Failure(
+            f"--labels {name!r} has {counted(int(known.sum()), 'value')}; scores need at least 2."
+        )
     labels, embedding = labels[known], result.samples[result.components].to_numpy()[known]
     branches = result.ours("branch")
     found: dict[str, Any] = {"samples with a label": int(known.sum())}

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> None:
     with scheduler(options.scheduler, console) as work:
         with showing_passes(work)("read"):
             table = read_new(options, model, console, lazy=work is not None)
-        with console.counting(len(table.samples), "placed") as count:
+        with console.counting(len(table.samples), "placed") as count, columns_may_go():
             parts = joined(model, table, doubts, count)
             written = write_parts(parts, out, options)
     for sentence in doubts.sentences():
@@ -93,12 +94,39 @@ def write_parts(
         write_frames(told(), out)
     elif options.json:
         done["places"] = [
-            row for part in told() for row in part.reset_index().to_dict(orient="records")
+            row for part in told() for row in as_written(part.reset_index()).to_dict("records")
         ]
     else:
         for k, part in enumerate(told()):
             write_text(part, sys.stdout, header=k == 0)
     return done
+
+
+def as_written(part: Any) -> Any:
+    """The table with dates as they are in CSV: without a time if none of them has one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from branchwise.cli.transform import as_written
+    >>> as_written(pd.DataFrame({"born": pd.to_datetime(["1960-09-07", None])}))["born"].tolist()
+    ['1960-09-07', None]
+    """
+    dates = [name for name, dtype in part.dtypes.items() if dtype.kind == "M"]
+    texts = {name: part[name].astype(str).astype(object) for name in dates}
+    return part.assign(**{n: text.where(part[n].notna(), None) for n, text in texts.items()})
+
+
+@contextmanager
+def columns_may_go() -> Iterator[None]:
+    """New rows are placed without a column that the file does not have, so that is a remedy."""
+    remedy, ours = "leave the column out", "remove the column from the file: the rows are then "
+    try:
+        yield
+    except ValueError as error:
+        if remedy not in str(error):
+            raise
+        raise Failure(str(error).replace(remedy, f"{ours}placed without it")) from error
 
 
 def dialect(options: argparse.Namespace, model: Pipeline) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def gaps_message(
     >>> from branchwise.data.gaps import gaps_message
     >>> gaps_message({"crp": 3, "hb": 1}, 3, "a.csv", "fill them in")
     "a.csv has 1 column without any value ('crp'); leave it out: exclude=['crp'].
-    It has 1 missing value in 1 column: 'hb' 1 of 3; fill them in."
+    Without it the table has 1 missing value in 1 column: 'hb' 1 of 3; fill them in."
     """
     empty = [name for name, count in missing.items() if count == n_samples]
     rest = {name: count for name, count in missing.items() if count < n_samples}
@@ -109,7 +109,8 @@ def gaps_message(
             f"{'it' if len(empty) == 1 else 'them'} out: {way_out('exclude', empty)}."
         )
     if rest and remedy is not None:
-        told.append(missing_message(rest, n_samples, "It" if empty else source, remedy))
+        without = f"Without {'it' if len(empty) == 1 else 'them'} the table"
+        told.append(missing_message(rest, n_samples, without if empty else source, remedy))
     return " ".join(told)
 
 

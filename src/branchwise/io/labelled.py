@@ -50,9 +50,14 @@ def frame_of_labelled(path: Path, selection: Selection) -> Framed:
         partly += [name] if is_part else []
     if partly:
         warnings.warn(
-            f"{listed(map(repr, partly), 5)} of {path} have labels for some of their values only, "
-            "and are numbers here, the labelled ones too; declare these as missing where the file "
-            "was made if they are not measurements, or exclude the columns.",
+            f"{listed(map(repr, partly), 5)} of {path} "
+            + (
+                "has labels for some of its values only, and is numbers here"
+                if len(partly) == 1
+                else "have labels for some of their values only, and are numbers here"
+            )
+            + ", the labelled ones too; declare these as missing where the file was made if they "
+            f"are not measurements, or exclude the {'column' if len(partly) == 1 else 'columns'}.",
             stacklevel=2,
         )
     return Framed(frame)

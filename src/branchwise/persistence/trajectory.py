@@ -31,7 +31,7 @@ def trajectory_state(trajectory: Trajectory) -> dict[str, Any]:
     >>> from branchwise.persistence.trajectory import trajectory_from_state, trajectory_state
     >>> path = Trajectory([[0, 1], [1, 2]], np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 2.0]]))
     >>> trajectory_from_state(trajectory_state(path.rooted(node="T2")))
-    <Trajectory: 3 samples, 1 branches, 2 tips, rooted at T2>
+    <Trajectory: 3 samples, 1 branch, 2 tips, rooted at T2>
     """
     view, model = trajectory.view, trajectory.estimator_
     # The file of an estimator is without points that stay on the workers of Dask.

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from .._messages import setting
 from .._typing import Floats
 from ..data.row_order import row_keys
 from ..solvers.conditional import (
@@ -39,6 +40,8 @@ MAX_ROWS = 2000
 # tenths of them as these are wide. One, two, three and five were tried, and distances from the
 # median of 5, 10 and 20 times the usual one (benchmarks/imputation.md).
 TAIL, OUTLYING = 0.05, 3.0
+# Products of values that are all smaller have no digits.
+SMALLEST = 1e-153
 # Rounds, and how far filled values may move in the last one: the root mean square, in standard
 # deviations of their columns.
 MAX_ROUNDS, SETTLED = 3, 0.05
@@ -79,9 +82,38 @@ def learn_filling(rows: Floats) -> Filling:
     # One thread, as in the fits: more get in each other's way on a busy machine.
     with threadpool_limits(limits=1):
         some = some_rows(rows)
+        check_enough(some, len(rows))
         low, high = usual_range(some)
         is_outlying = (some < low) | (some > high)
         return Filling(filled_in_rounds(np.where(is_outlying, np.nan, some)), low, high)
+
+
+def check_enough(some: Floats, n_rows: int) -> None:
+    """A tree is learned from two rows or more, of values whose squares are numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.placing.filling import check_enough
+    >>> check_enough(np.array([[1.0, np.nan]]), 9)
+    Traceback (most recent call last):
+    ...
+    ValueError: impute='model' learns a tree, which needs two rows or more with a known value, but 1
+    of 9 rows has one; fill more of them in, or leave columns with gaps out.
+    """
+    if len(some) < 2:
+        raise ValueError(
+            f"{setting('impute', 'model')} learns a tree, which needs two rows or more with a "
+            f"known value, but {len(some)} of {n_rows:,} rows has one; fill more of them in, or "
+            "leave columns with gaps out."
+        )
+    size = float(np.nanmax(np.abs(some)))
+    if 0 < size < SMALLEST:
+        raise ValueError(
+            f"{setting('impute', 'model')} needs values of at least {SMALLEST} in size, as their "
+            f"squares vanish otherwise, but the largest has {size:.3g}; standardise them "
+            f"({setting('standardize')}), or multiply them by {1 / size:.0e}."
+        )
 
 
 def usual_range(rows: Floats) -> tuple[Floats, Floats]:

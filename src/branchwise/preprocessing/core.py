@@ -136,7 +136,7 @@ def known_values(
         remedy = (
             f"with impute='drop', {DROP} before"
             if is_dropped
-            else f"{DROP}, or set impute='median'"
+            else f"{DROP}, or set impute='model' or impute='median'"
         )
         check_no_gaps(X, steps, names, remedy)
     X = X if carries_gaps else filled(X, steps)
@@ -169,15 +169,21 @@ def check_dense(X: Matrix) -> None:
         )
 
 
-def warn_of_empty_rows(X: Floats, index: Any) -> None:
+def warn_of_empty_rows(X: Matrix, index: Any, filled_with: str = "the mean of the tree") -> None:
     """Of rows without any known value a tree says only where most samples are."""
-    rows = np.flatnonzero(np.isnan(X).all(axis=1))
+    if sparse.issparse(X):
+        cells = sparse.coo_array(X)
+        n_missing = np.bincount(cells.row[np.isnan(cells.data)])
+        rows = np.flatnonzero(n_missing == X.shape[1])
+    else:
+        rows = np.flatnonzero(np.isnan(X).all(axis=1))
     if len(rows):
         names = [repr(index[i]) if index is not None else str(i) for i in rows]
         warnings.warn(
             f"X has no known value in {'row' if len(rows) == 1 else 'rows'} {listed(names, 5)}, so "
-            "that they are filled with the mean of the tree, which says nothing about them; leave "
-            "such rows out.",
+            f"that {'it is' if len(rows) == 1 else 'they are'} filled with {filled_with}, which "
+            f"{'say' if filled_with.endswith('s') else 'says'} nothing about "
+            f"{'it; leave such a row' if len(rows) == 1 else 'them; leave such rows'} out.",
             stacklevel=4,
         )
 
@@ -762,8 +768,10 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             # The rows of a DataFrame are counted only once.
             X = self._fit_chunks(X)
             return repeat_lazily(self.steps_, X, self._names)
-        table = filled(self._fit_table(X, covariates), self.steps_)
-        return self._repeat(self.steps_, table, covariates, getattr(X, "index", None))
+        table, index = self._fit_table(X, covariates), getattr(X, "index", None)
+        if self.impute == "median" and table.shape[1] > 1:
+            warn_of_empty_rows(table, index, "the medians")
+        return self._repeat(self.steps_, filled(table, self.steps_), covariates, index)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """The names of the prepared columns: those of X, encoded; with pca, pca0, pca1 and so on.

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import import_pandas
+from .._messages import counted
 from .._typing import Floats
 from ..data.checks import check_pairs
 from ..graph.placement import distances_between
@@ -859,7 +860,8 @@ class Trajectory(FeaturesMixin, ExportMixin):
 
     def __repr__(self) -> str:
         facts = main_facts(self.view)
-        counts = ", ".join(f"{facts[name]} {name}" for name in ("samples", "branches", "tips"))
+        words = (("sample", "samples"), ("branch", "branches"), ("tip", "tips"))
+        counts = ", ".join(counted(int(facts[many]), one, many) for one, many in words)
         return f"<{type(self).__name__}: {counts}, rooted at {facts['root']}>"
 
     def _repr_html_(self) -> str:
