@@ -56,11 +56,11 @@ def places_of(view: View, n_stretches: int = N_STRETCHES) -> Places:
     found, feet = stretches_of(view, n_stretches), view.points - view.residuals
     chosen = found.sample
     branch, time = view.branches.placed.edge[chosen], view.pseudotime[chosen]
-    ends = [
+    first, last = (
         to_points(view.placement._replace(edge=edge, position=position), view.node_time)
         for edge, position in zip(found.edge, found.position, strict=True)
-    ]
-    within = times_within(*ends, found.lengths, time)
+    )
+    within = times_within(first, last, found.lengths, time)
     return Places(feet[chosen], found.counts / len(feet), branch, time, chosen, *within)
 
 
