@@ -465,11 +465,19 @@ def test_columns_of_any_size_are_assessed(scale, table):
     assert made.place(rows[60:])["misfit"].median() < 2
 
 
-@pytest.mark.filterwarnings("ignore:1 feature has the same value")
-def test_a_column_that_was_constant_has_no_range(table):
-    rows = table.assign(k=3.0)
+@pytest.mark.filterwarnings("ignore:2 features have the same value")
+def test_another_value_of_a_column_that_was_constant_is_told_but_has_no_say(table):
+    rows = table.assign(site=3.0, rare=0.0)
     made = fit_pipeline(rows[:60], DDRTree(2, **QUICK), Preparation(standardize=True))
-    assert (made.place(rows[60:65].assign(k=8.0))["out_of_range"] == "").all()
+    new = rows[60:65]
+    usual, places = made.place(new), made.place(new.assign(site=8.0, rare=1.0))
+    told = places["out_of_range"].to_numpy()
+    assert all(words.startswith("site 8 (always 3 in the fit)") for words in told)
+    assert not any("rare" in words for words in told)
+    assert not usual["out_of_range"].str.contains("site").any()
+    others = ["p", "misfit", "pseudotime", "drivers"]
+    others = [name for name in others if name in usual]
+    pd.testing.assert_frame_equal(places[others], usual[others])
 
 
 def test_a_reference_is_shown_in_one_line():

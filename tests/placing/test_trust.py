@@ -101,7 +101,7 @@ def test_a_value_is_out_of_range_beyond_so_large_a_part_of_it():
     wider = beyond(rows, low, high, 0.2)
     assert wider.tolist() == [[False] * 3, [False, True, False], [False] * 3]
     words = range_words(rows, low, high, 0.1, ["a", "b", "c"], [None] * 3).tolist()
-    assert words == ["", "b 5.1 (5 to 5); a 11.1 (0 to 10)", "a -1.1 (0 to 10)"]
+    assert words == ["", "b 5.1 (always 5 in the fit); a 11.1 (0 to 10)", "a -1.1 (0 to 10)"]
 
 
 def test_at_most_three_columns_are_named():

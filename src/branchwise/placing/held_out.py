@@ -112,7 +112,9 @@ def reference_of(
     rows = order[chosen(len(order), MOST_SCORED)]
     varies = has_variety(numbers_in(take(numbers, rows)))
     low, high = ranges(numbers)
-    low[~varies], high[~varies] = -np.inf, np.inf
+    # Of a column of one value another one is told; zeros are mostly of what is rare.
+    is_told = varies | ((low == high) & (low != 0))
+    low[~is_told], high[~is_told] = -np.inf, np.inf
     with threadpool_limits(limits=1):  # sums go the same way every time
         tree = around(path.view, model, preparation, X, covariates, order)
     scores = scores_of(path, X, preparation, covariates, rows, varies, n_jobs, on_fold)

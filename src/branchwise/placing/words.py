@@ -120,6 +120,8 @@ def written(value: float, first: str | None = None) -> str:
 
 def between(low: float, high: float, first: str | None) -> str:
     """A range in words."""
+    if low == high:
+        return f"always {written(low, first)} in the fit"
     return f"{written(low, first)} to {written(high, first)}"
 
 

@@ -91,10 +91,16 @@ export function rangeWords(told, { names, day_zero: first }) {
     .slice(0, N_NAMED)
     .map(
       ({ column: j, value, low, high }) =>
-        `${names[j]} ${written(value, first[j])} (${written(low, first[j])} to ${written(high, first[j])})`,
+        `${names[j]} ${written(value, first[j])} (${between(low, high, first[j])})`,
     );
   const more = all.length - N_NAMED;
   return [...words, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
+
+/** A range in words. */
+function between(low, high, first) {
+  if (low === high) return `always ${written(low, first)} in the fit`;
+  return `${written(low, first)} to ${written(high, first)}`;
 }
 
 /** Dates further away are told as numbers of days. */

@@ -51,6 +51,18 @@ cases.forEach((given, at) => {
   });
 });
 
+test("of a column that had one value, another one is told with it", () => {
+  const columns = { names: ["site", "hb"], day_zero: [null, null] };
+  const outside = [
+    { column: 0, value: 500, low: 5, high: 5 },
+    { column: 1, value: 135, low: 8.1, high: 17.2 },
+  ];
+  assert.equal(
+    rangeWords({ outside }, columns),
+    "site 500 (always 5 in the fit); hb 135 (8.1 to 17.2)",
+  );
+});
+
 test("how far a row is does not depend on the rows before it", async () => {
   const [given] = cases;
   const { model, graph, trust, found } = await placed(given);
