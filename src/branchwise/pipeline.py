@@ -363,10 +363,10 @@ def before_axes(preparation: Preparation, X: Any, given: Any) -> Any:
 
 
 def measured(step: Encoding | None, X: Any, features: Sequence[str]) -> tuple[Any, list[str]]:
-    """What has units of all that was prepared: indicators of categories have none."""
+    """What has units of all that was prepared: contrasts of categories have none."""
     if step is None:
         return X, list(features)
-    kept = np.flatnonzero(~step.is_indicator)
+    kept = np.flatnonzero(~step.is_contrast)
     names = step.names
     return X[:, kept], [names[j] for j in kept]
 

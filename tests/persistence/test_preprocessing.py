@@ -249,8 +249,8 @@ def test_what_was_encoded_goes_there_and_back(clinic, options, tmp_path):
         ("steps.encode.orders.0", "dmy", "has encode.orders other than dmy, mdy or null"),
         ("steps.encode.ages", [["age", "seen", "born"]], "has encode.ages unlike ages"),
         ("steps.log1p.is_number", None, "has log1p.is_number unlike encode.kinds"),
-        ("steps.log1p.is_number", np.ones(9, bool), "has log1p.is_number unlike encode.kinds"),
-        ("steps.weigh.scale", np.ones(8), r"standardize.scale other than .* shape \(9,\)"),
+        ("steps.log1p.is_number", np.ones(6, bool), "has log1p.is_number unlike encode.kinds"),
+        ("steps.weigh.scale", np.ones(8), r"standardize.scale other than .* shape \(7,\)"),
         ("features", None, "has encode.columns other than its features"),
     ],
     ids=range(35),
@@ -266,7 +266,7 @@ def test_a_damaged_encoding_is_refused(clinic, path, value, message):
         Preparation.from_state(state)
 
 
-def test_scores_are_those_of_all_columns_but_indicators(clinic):
+def test_scores_are_those_of_all_columns_but_contrasts(clinic):
     state = encoded(clinic, rank_normalize=True).to_state()
     state["steps"]["rank_normalize"]["offsets"][1:3] = 1
     with pytest.raises(ValueError, match="offsets that do not rise from 0"):

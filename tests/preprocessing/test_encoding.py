@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -20,6 +20,7 @@ from branchwise import Preparation
 from branchwise._messages import for_command_line
 from branchwise.preprocessing import complete_rows
 from branchwise.preprocessing.core import learn_steps
+from branchwise.preprocessing.encoding import Encoding, Plan
 
 LEVELS = ["low", "mid", "high"]
 
@@ -48,6 +49,11 @@ def clinic(n=60, seed=0):
     return frame
 
 
+STEPS_OF_NUMBERS = [
+    {"standardize": True},
+    {"rank_normalize": True},
+    {"log1p": True, "rank_normalize": True, "standardize": True},
+]
 ALL = {
     "categorical": ["sex", "site", "smoker"],
     "ordinal": {"grade": LEVELS},
@@ -55,8 +61,7 @@ ALL = {
     "ages": {"age": ("born", "seen")},
 }
 NAMES = [
-    *("crp", "sex=f", "sex=m", "hb", "site=bonn", "site=oslo", "site=rome", "grade"),
-    *("smoker=False", "smoker=True", "seen", "age"),
+    *("crp", "sex=f", "hb", "site=oslo", "site=rome", "grade", "smoker=True", "seen", "age"),
 ]
 
 
@@ -67,21 +72,25 @@ def squared_distances(X):
 # Weights
 
 
+def indicators(column):
+    """Of each level, divided by the root of its share, centred: slow, by the definition."""
+    columns = []
+    for level in sorted(set(column)):
+        indicator = np.array([float(value == level) for value in column])
+        columns.append((indicator - indicator.mean()) / np.sqrt(indicator.mean()))
+    return np.column_stack(columns)
+
+
 def famd(numbers, categories):
     """Principal coordinates by the definition: a singular value decomposition of the whole table.
 
     Numbers are standardised, indicators divided by the roots of their shares, all centred, rows
     weighted by 1/N.
     """
-    parts = [(numbers - numbers.mean(axis=0)) / numbers.std(axis=0)]
-    for column in categories:
-        for level in sorted(set(column)):
-            indicator = np.array([float(value == level) for value in column])
-            scaled = indicator / np.sqrt(indicator.mean())
-            parts.append((scaled - scaled.mean())[:, None])
-    Z = np.hstack(parts)
-    U, s, Vt = np.linalg.svd(Z / np.sqrt(len(Z)), full_matrices=False)
-    return np.sqrt(len(Z)) * U * s, Vt
+    standardised = (numbers - numbers.mean(axis=0)) / numbers.std(axis=0)
+    Z = np.hstack([standardised, *map(indicators, categories)])
+    U, s, _ = np.linalg.svd(Z / np.sqrt(len(Z)), full_matrices=False)
+    return np.sqrt(len(Z)) * U * s, s**2
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -89,10 +98,67 @@ def test_principal_axes_are_those_of_factor_analysis_of_mixed_data(seed):
     frame = clinic(40, seed)[["crp", "sex", "hb", "site"]]
     model = Preparation(categorical=["sex", "site"], standardize=True, pca=4)
     found = model.fit_transform(frame)
-    wanted, _ = famd(frame[["crp", "hb"]].to_numpy(), [frame["sex"], frame["site"]])
+    wanted, values = famd(frame[["crp", "hb"]].to_numpy(), [frame["sex"], frame["site"]])
+    np.testing.assert_allclose(found.var(axis=0), values[:4], atol=1e-10)
+    np.testing.assert_allclose(model.steps_["pca"].variance_ratio, values[:4] / 5, atol=1e-10)
     wanted = wanted[:, :4]
     wanted = wanted * np.sign((wanted * found).sum(axis=0))
     np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+@st.composite
+def categories(draw):
+    """The level of each row, of shares that are equal or far apart; all levels occur."""
+    counts = draw(st.lists(st.integers(1, 4) | st.integers(1, 60), min_size=2, max_size=8))
+    codes = np.repeat(np.arange(len(counts)), counts)
+    return np.random.default_rng(draw(st.integers(0, 99))).permutation(codes)
+
+
+def encoded_category(codes):
+    frame = pd.DataFrame({"x": [f"level {k}" for k in codes]})
+    step = Encoding.fit(frame, Plan(["x"], {}, [], {}))
+    return step.names, step.apply(frame)
+
+
+@pytest.mark.filterwarnings("ignore:category 'x' has")
+@given(categories())
+def test_distances_are_those_of_factor_analysis_of_mixed_data(codes):
+    assume(codes.max() < max(20, len(codes) / 2))
+    wanted = squared_distances(indicators(codes))
+    np.testing.assert_allclose(squared_distances(encoded_category(codes)[1]), wanted, atol=1e-10)
+
+
+@given(categories())
+def test_contrasts_are_orthonormal(codes):
+    _, X = encoded_category(codes)
+    assert X.shape[1] == codes.max()
+    np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(X.T @ X / len(X), np.eye(codes.max()), atol=1e-10)
+
+
+@given(categories())
+def test_a_level_is_set_against_those_that_are_more_frequent(codes):
+    names, X = encoded_category(codes)
+    counts = np.bincount(codes)
+    # Sorting is stable: equals stay in their own order.
+    order = sorted(range(len(counts)), key=lambda k: -counts[k])
+    assert names == [f"x=level {k}" for k in order[1:]]
+    for column, j in zip(X.T, range(1, len(order)), strict=True):
+        assert (column[np.isin(codes, order[j + 1 :])] == 0).all()
+        assert (column[codes == order[j]] > 0).all()
+        more = column[np.isin(codes, order[:j])]
+        assert (more < 0).all()
+        assert np.ptp(more) == 0
+
+
+def test_a_rare_level_has_a_column_of_its_own():
+    codes = np.repeat([0, 1, 2, 3], [40, 2, 30, 28])
+    names, X = encoded_category(codes)
+    assert names == ["x=level 2", "x=level 3", "x=level 1"]
+    assert (X[codes == 1, :2] == 0).all()
+    assert np.unique(X[codes != 1, 2]).size == 1
+    # All but the two rows of that level: a column that has nothing to do with the rest.
+    np.testing.assert_allclose(X[:, 2], (1.0 * (codes == 1) - 0.02) / np.sqrt(0.02 * 0.98))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(5, 30))
@@ -103,9 +169,10 @@ def test_a_category_of_two_levels_is_a_standardised_number(seed, n):
     as_number = Preparation(standardize=True).fit_transform(pd.DataFrame({"x": flag.astype(float)}))
     model = Preparation(categorical=["x"], standardize=True)
     as_category = model.fit_transform(pd.DataFrame({"x": np.array(["f", "m"])[flag]}))
-    np.testing.assert_allclose(
-        squared_distances(as_category), squared_distances(as_number), rtol=1e-12, atol=1e-12
-    )
+    # That of the rarer level.
+    sign = 1 if 2 * flag.sum() <= n else -1
+    assert model.get_feature_names_out().tolist() == ["x=m" if sign > 0 else "x=f"]
+    np.testing.assert_allclose(as_category, sign * as_number, rtol=1e-12, atol=1e-12)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6))
@@ -116,7 +183,7 @@ def test_a_category_has_variance_k_minus_1_and_at_most_1_in_any_direction(seed, 
     X = Preparation(categorical=["x"]).fit_transform(frame)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=1e-12)
     variances = np.linalg.eigvalsh(X.T @ X / len(X))
-    np.testing.assert_allclose(variances, [0, *[1] * (n_levels - 1)], atol=1e-9)
+    np.testing.assert_allclose(variances, [1] * (n_levels - 1), atol=1e-9)
 
 
 @pytest.mark.parametrize("options", [{}, {"rank_normalize": True}, {"log1p": True}], ids=str)
@@ -125,8 +192,8 @@ def test_without_standardize_a_category_weighs_as_much_as_the_average_number(opt
     X = Preparation(categorical=["sex", "site"], **options).fit_transform(frame)
     numbers = X[:, :2]
     unit = np.mean(numbers.var(axis=0))
-    np.testing.assert_allclose(X[:, 2:4].var(axis=0).sum(), unit, rtol=1e-12)
-    np.testing.assert_allclose(X[:, 4:].var(axis=0).sum(), 2 * unit, rtol=1e-12)
+    np.testing.assert_allclose(X[:, 2:3].var(axis=0).sum(), unit, rtol=1e-12)
+    np.testing.assert_allclose(X[:, 3:].var(axis=0).sum(), 2 * unit, rtol=1e-12)
 
 
 def test_weights_do_not_depend_on_the_unit_of_the_numbers():
@@ -148,16 +215,30 @@ def test_steps_leave_alone_what_they_are_not_for():
     frame = clinic()
     plain = Preparation(**ALL).fit(frame)
     encoded = pd.DataFrame(plain.steps_["encode"].apply(frame), columns=NAMES)
-    indicators = [name for name in NAMES if "=" in name]
+    contrasts = [name for name in NAMES if "=" in name]
     kept = pd.DataFrame(Preparation(**ALL, log1p=True, standardize=True).fit_transform(frame))
     kept.columns = NAMES
-    np.testing.assert_allclose(kept[indicators], encoded[indicators])
+    np.testing.assert_allclose(kept[contrasts], encoded[contrasts])
     logs = Preparation(**ALL, log1p=True).fit(frame).transform(frame)
     np.testing.assert_array_equal(logs[:, NAMES.index("age")], encoded["age"])
     np.testing.assert_array_equal(logs[:, NAMES.index("crp")], np.log1p(frame["crp"]))
     ranked = Preparation(**ALL, rank_normalize=True, standardize=True).fit_transform(frame)
-    np.testing.assert_allclose(ranked[:, [NAMES.index(n) for n in indicators]], encoded[indicators])
+    np.testing.assert_allclose(ranked[:, [NAMES.index(n) for n in contrasts]], encoded[contrasts])
     assert (Preparation(**ALL, rank_normalize=True).fit_transform(frame)[:, -1] < 3).all()
+
+
+@pytest.mark.parametrize("options", STEPS_OF_NUMBERS, ids=str)
+def test_values_of_categories_go_back_as_they_are(options):
+    """Levels have no ranks and no logarithms, and an unusual one stops nobody."""
+    frame = clinic()[["crp", "hb", "site"]]
+    model = Preparation(categorical=["site"], **options).fit(frame)
+    X = model.transform(frame)
+    raw = [model.raw_values(X[:, j], np.full(60, j)) for j in range(4)]
+    np.testing.assert_allclose(raw[:2], frame[["crp", "hb"]].T, rtol=1e-9)
+    encoded = model.encode(frame)[:, 2:]
+    weigh = model.steps_.get("weigh")
+    scale = np.ones(2) if weigh is None else weigh.scale[2:]
+    np.testing.assert_allclose(np.transpose(raw[2:]) * scale, encoded, rtol=1e-9)
 
 
 # Ordered categories, dates and ages
@@ -307,6 +388,48 @@ def test_whole_numbers_are_the_same_level_as_1_and_as_1_0():
         np.testing.assert_array_equal(model.transform(pd.DataFrame({"x": again})), X)
 
 
+@pytest.mark.parametrize("kind", ["categorical", "ordinal"])
+def test_truth_values_are_the_same_levels_as_words_and_as_numbers(kind):
+    """A file of text has True and False where one of Stata or SPSS has 1 and 0."""
+    words, numbers = pd.DataFrame({"x": ["True", "FALSE", "True"]}), pd.DataFrame({"x": [1, 0, 1]})
+    levels = {"ordinal": ([False, True], [0, 1]), "categorical": (["x"], ["x"])}[kind]
+    for known, new, of in ((words, numbers, levels[0]), (numbers, words, levels[1])):
+        model = Preparation(**{kind: of if kind == "categorical" else {"x": of}})
+        X = model.fit_transform(known)
+        for again in (new, pd.DataFrame({"x": [True, False, True]}), new.astype(object)):
+            np.testing.assert_array_equal(model.transform(again), X)
+            assert model.steps_["encode"].with_known_levels(again)["x"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "said"),
+    [
+        (["no", "yes"], [0, 1], " Are 0 and 1 of 'x' no and yes? Write them so."),
+        (["No", "Yes"], [1, 1], " Are 0 and 1 of 'x' No and Yes? Write them so."),
+        (["Y", "N"], [True, False], " Are false and true of 'x' N and Y? Write them so."),
+        (["0", "1"], ["Yes", None], " Are no and yes of 'x' 0 and 1? Write them so."),
+        (["f", "m"], [0, 1], " of these levels."),
+        (["no", "yes"], [0, 2], " of these levels."),
+        (["no", "yes", "maybe"], [0, 1], " of these levels."),
+        (["False", "True", "maybe"], [0, 1], " of these levels."),
+        (["No", "no", "yes"], [0, 1], " of these levels."),
+    ],
+    ids=range(9),
+)
+@pytest.mark.filterwarnings("ignore:category 'x' has levels that differ in capitals")
+def test_other_ways_to_write_yes_and_no_are_asked_for(known, new, said):
+    model = Preparation(categorical=["x"]).fit(pd.DataFrame({"x": known}))
+    with pytest.raises(ValueError, match="that the fit did not know") as told:
+        model.transform(pd.DataFrame({"x": new}))
+    assert str(told.value).endswith(said)
+
+
+def test_a_column_may_be_named_twice_with_one_order():
+    ordinal = {"gra*": LEVELS, "grade": tuple(LEVELS)}
+    model = Preparation(ordinal=ordinal).fit(clinic()[["crp", "grade"]])
+    assert model.settings()["ordinal"] == {"grade": LEVELS}
+
+
 def test_blanks_around_a_level_do_not_count():
     model = Preparation(categorical=["x"], standardize=True)
     X = model.fit_transform(pd.DataFrame({"x": ["LumA ", "LumA", "LumB"]}))
@@ -435,7 +558,7 @@ def test_a_missing_category_is_neither_of_its_levels():
     frame.iloc[3, [1, 3]] = None
     model = Preparation(**ALL, impute="median", standardize=True)
     row = dict(zip(NAMES, model.fit_transform(frame)[3], strict=True))
-    assert [row[name] for name in NAMES if name.startswith(("sex", "site"))] == [0] * 5
+    assert [row[name] for name in NAMES if name.startswith(("sex", "site"))] == [0] * 3
 
 
 def test_gaps_are_counted_by_the_columns_of_the_table():
@@ -478,7 +601,7 @@ def test_rows_with_gaps_are_prepared_as_far_as_they_are_known(options, impute):
     gaps.iloc[2, [0, 1]] = None
     gaps.iloc[4, 6] = None
     found = model.transform_known(gaps, covariates=covariates)
-    wanted[2, :3] = np.nan
+    wanted[2, :2] = np.nan
     wanted[4, -1] = np.nan
     np.testing.assert_array_equal(found, wanted)
 
@@ -657,6 +780,17 @@ def test_what_is_not_a_date_is_told_with_its_row(cells, message):
         ({"ages": {"age": ("born", "x")}}, ValueError, "X has no column 'x'"),
         ({"ages": {"crp": ("born", "seen")}}, ValueError, "ages has the new name 'crp', but the"),
         (
+            {"ages": {"age": ("born", "bor*")}},
+            ValueError,
+            "ages has 'age' from 'born' to 'born', the same column, and an age is between two dat",
+        ),
+        (
+            {"ordinal": {"gra*": LEVELS, "grade": LEVELS[::-1]}},
+            ValueError,
+            "ordinal gives column 'grade' two orders, 'low', 'mid', 'high' and 'high', 'mid', "
+            "'low', the second by 'grade'; name it once",
+        ),
+        (
             {"categorical": ["grade"], "ordinal": {"grade": LEVELS}},
             ValueError,
             "column 'grade' is named in categorical and ordinal, but a column is encoded in one",
@@ -668,7 +802,7 @@ def test_what_is_not_a_date_is_told_with_its_row(cells, message):
             "'bonn'; name what is a category in categorical or ordinal, and what is a date in",
         ),
     ],
-    ids=range(12),
+    ids=range(14),
 )
 def test_parameters_are_checked(options, error, message):
     refused(clinic(), message, error, **options)
@@ -703,8 +837,8 @@ def test_a_category_without_values_is_refused():
 
 
 def test_two_columns_of_one_name_are_refused():
-    frame = pd.DataFrame({"sex": ["f", "m"], "sex=f": [1.0, 2.0]})
-    refused(frame, "makes two columns of the name 'sex=f'; rename", categorical=["sex"])
+    frame = pd.DataFrame({"sex": ["f", "m"], "sex=m": [1.0, 2.0]})
+    refused(frame, "makes two columns of the name 'sex=m'; rename", categorical=["sex"])
 
 
 def test_infinite_numbers_are_told_with_their_column():

@@ -70,15 +70,74 @@ def test_single_precision_stays(cohort):
     assert model.transform(cohort.astype(np.float32)).dtype == np.float32
 
 
-def test_indicators_get_their_conditional_means(cohort):
+def test_contrasts_get_their_conditional_means(cohort):
     sex = np.where(cohort["a"].fillna(1.0) > 1, "f", "m")
     table = cohort.assign(sex=pd.Series(sex, cohort.index).mask(np.arange(150) % 9 == 0))
     found = Preparation(impute="model", categorical=["sex"], standardize=True)
     found = found.set_output(transform="pandas").fit_transform(table)
     assert not found.isna().to_numpy().any()
     # Those of low values are rather men.
-    lacking = table["sex"].isna()
-    assert np.corrcoef(found["sex=m"][lacking], found["a"][lacking])[0, 1] < -0.5
+    lacking, (name,) = table["sex"].isna(), [name for name in found if "=" in name]
+    sign = 1 if name == "sex=f" else -1
+    assert sign * np.corrcoef(found[name][lacking], found["a"][lacking])[0, 1] > 0.5
+
+
+def flags(shares):
+    """Simulated: three numbers and columns of 0 and 1, with such shares of 0, along a tree."""
+    rng = np.random.default_rng(0)
+    X = make_tree(120, 19, noise=0.1, random_state=0).X
+    frame = pd.DataFrame(X[:, :3]).add_prefix("x")
+    latent = X[:, 3:] + 0.5 * X[:, 3:].std(axis=0) * rng.normal(size=(120, 16))
+    for j, column in enumerate(latent.T):
+        frame[f"b{j}"] = 1.0 * (column > np.quantile(column, shares[j]))
+    return frame.mask(rng.random(frame.shape) < 0.15)
+
+
+def as_words(frame):
+    """The same, with words for 0 and 1."""
+    words = {name: frame[name].map({0.0: "no", 1.0: "yes"}) for name in frame if name[0] == "b"}
+    return frame.assign(**words)
+
+
+def test_categories_of_two_levels_are_learned_as_numbers():
+    """A noise for each column: two columns for one category would be two measurements of it."""
+    table = flags(np.linspace(0.3, 0.7, 16))
+    numbers = Preparation(impute="model", standardize=True)
+    categories = Preparation(impute="model", standardize=True, categorical=["b*"])
+    filled = numbers.fit_transform(table)
+    found = categories.fit_transform(as_words(table))
+    sign = np.r_[1, 1, 1, [1 if table[f"b{j}"].mean() <= 0.5 else -1 for j in range(16)]]
+    assert (sign < 0).sum() > 3
+    np.testing.assert_allclose(found, sign * filled, atol=1e-6)
+    noise = [model.steps_["impute"].noise for model in (categories, numbers)]
+    np.testing.assert_allclose(*noise, rtol=1e-6)
+
+
+def test_noise_around_a_tree_of_categories_of_two_levels_is_that_of_numbers():
+    """But for one factor, as rows that are held out are drawn in an order of their values.
+
+    Here 1 is the rarer one, also of a part of the rows.
+    """
+    table = flags(np.linspace(0.6, 0.8, 16)).fillna(0.0)
+    numbers = fit_pipeline(table, preparation=Preparation(standardize=True))
+    preparation = Preparation(standardize=True, categorical=["b*"])
+    categories = fit_pipeline(as_words(table), preparation=preparation)
+    ratio = categories.reference.noise / numbers.reference.noise
+    np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6)
+    assert abs(ratio[0] - 1) < 0.1
+
+
+def test_rare_levels_are_not_outlying():
+    """Beside a rarer level most values are not all equal; so far beyond them is a number."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(make_tree(100, 3, noise=0.1, random_state=0).X).add_prefix("x")
+    table["ward"] = rng.permutation(np.repeat(["a", "b", "c"], [93, 4, 3]))
+    table.iloc[::9, 0] = np.nan
+    fitted = Preparation(impute="model", categorical=["ward"], standardize=True).fit(table)
+    step = fitted.steps_["impute"]
+    assert np.isinf(step.low[3:]).all()
+    assert np.isinf(step.high[3:]).all()
+    assert np.isfinite(step.high[:3]).all()
 
 
 def test_rows_without_any_known_value_are_named_with_medians_too(cohort):

@@ -97,10 +97,13 @@ def encoded(step, X):
         if kind == "category":
             shares = dict(zip(levels, step["shares"][taken : taken + len(levels)], strict=True))
             taken += len(levels)
-            for level, p in shares.items():
+            order = sorted(levels, key=shares.get, reverse=True)
+            for j, level in enumerate(order[1:], 1):
+                p, above = shares[level], sum(shares[other] for other in order[:j])
+                at = dict.fromkeys(order[:j], -math.sqrt(p / (above * (above + p))))
+                at[level] = math.sqrt(above / ((above + p) * p))
                 columns[f"{name}={level}"] = [
-                    math.nan if cell is None else ((str(cell) == level) - p) / math.sqrt(p)
-                    for cell in cells
+                    math.nan if cell is None else at.get(str(cell), 0.0) for cell in cells
                 ]
         elif kind == "ordinal":
             columns[name] = [math.nan if c is None else levels.index(str(c)) for c in cells]

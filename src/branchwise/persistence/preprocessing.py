@@ -257,7 +257,7 @@ def _check_scores(
     step: NormalScores, n_features: int, parameters: dict[str, Any], encoding: Any
 ) -> None:
     offsets = _whole_numbers(step.offsets, (n_features + 1,), "rank_normalize.offsets")
-    is_spared = np.zeros(n_features, bool) if encoding is None else encoding.is_indicator
+    is_spared = np.zeros(n_features, bool) if encoding is None else encoding.is_contrast
     rises = np.where(is_spared, offsets[1:] == offsets[:-1], offsets[1:] > offsets[:-1])
     _need(offsets[0] == 0 and rises.all(), "has rank_normalize.offsets that do not rise from 0")
     for name, values in (("values", step.values), ("scores", step.scores)):

@@ -10,7 +10,8 @@ two of 3, never makes the known values less likely (the axes': with their prior)
 may: its tree is learned from filled rows, by other means.
 
 Outlying values of a column, such as those in a wrong unit, stay in the table, but
-are unknown to the model: one in a hundred would bend what is put in the gaps of all rows.
+are unknown to the model: one in a hundred would bend what is put in the gaps of all rows. Levels of
+categories are never outlying, however rare.
 
 Nothing is drawn by chance, and the order of the rows leaves no trace.
 """
@@ -21,7 +22,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from .._messages import setting
-from .._typing import Floats
+from .._typing import Bools, Floats
 from ..data.row_order import row_keys
 from ..solvers.conditional import (
     TreeModel,
@@ -55,13 +56,15 @@ class Filling(NamedTuple):
     high: Floats
 
 
-def learn_filling(rows: Floats) -> Filling:
+def learn_filling(rows: Floats, is_contrast: Bools | None = None) -> Filling:
     """The distribution of rows around a tree that is learned from rows with gaps.
 
     Parameters
     ----------
     rows : array of shape (n, D)
         NaN where a value is not known; every column has some that are.
+    is_contrast : array of bool, shape (D,), or None
+        The columns of categories; none of them if it is not given.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def learn_filling(rows: Floats) -> Filling:
     with threadpool_limits(limits=1):
         some = some_rows(rows)
         check_enough(some, len(rows))
-        low, high = usual_range(some)
+        low, high = usual_range(some, is_contrast)
         is_outlying = (some < low) | (some > high)
         return Filling(filled_in_rounds(np.where(is_outlying, np.nan, some)), low, high)
 
@@ -116,8 +119,8 @@ def check_enough(some: Floats, n_rows: int) -> None:
         )
 
 
-def usual_range(rows: Floats) -> tuple[Floats, Floats]:
-    """The values of each column that are not outlying; any if most are equal.
+def usual_range(rows: Floats, is_contrast: Bools | None = None) -> tuple[Floats, Floats]:
+    """The values of each column that are not outlying; any if most are equal, or of categories.
 
     Examples
     --------
@@ -129,7 +132,8 @@ def usual_range(rows: Floats) -> tuple[Floats, Floats]:
     (array([-16.1,  -inf]), array([41.2,  inf]))
     """
     lower, upper = np.nanquantile(rows, [TAIL, 1 - TAIL], axis=0)
-    room = np.where(upper > lower, OUTLYING * (upper - lower), np.inf)
+    has_tails = upper > lower if is_contrast is None else (upper > lower) & ~is_contrast
+    room = np.where(has_tails, OUTLYING * (upper - lower), np.inf)
     return lower - room, upper + room
 
 

@@ -70,12 +70,12 @@ def learn_steps(
     names, steps = preparation._names, dict[str, Any]()
     precision = float(np.finfo(table.dtype).eps)
     carries_gaps = preparation.impute == "model"
-    is_number = is_indicator = None
+    is_number = is_contrast = None
     if encoding is not None:
         steps["encode"] = encoding
-        names, is_number, is_indicator = encoding.names, encoding.is_number, encoding.is_indicator
+        names, is_number, is_contrast = encoding.names, encoding.is_number, encoding.is_contrast
     if preparation.impute == "median":
-        steps["impute"] = Medians.fit(table, names, is_indicator)
+        steps["impute"] = Medians.fit(table, names, is_contrast)
     elif carries_gaps:
         check_some_known(table, names, setting("impute", "model"))
     if preparation.log1p:
@@ -85,7 +85,7 @@ def learn_steps(
         table = steps["log1p"].apply(table)
     if preparation.rank_normalize:
         table = as_dense(table, "rank_normalize")
-        steps["rank_normalize"] = NormalScores.fit(table, is_indicator)
+        steps["rank_normalize"] = NormalScores.fit(table, is_contrast)
         table = steps["rank_normalize"].apply(table)
     if preparation.adjust:
         check_given(covariates, expand(preparation.adjust))
@@ -96,16 +96,16 @@ def learn_steps(
         steps["adjust"] = Residuals.fit(table, covariates, adjusted, precision)
         table = steps["adjust"].apply(table, steps["adjust"].design(covariates))
     if preparation.standardize:
-        steps["standardize"] = Scales.fit(table, is_indicator)
+        steps["standardize"] = Scales.fit(table, is_contrast)
         table = steps["standardize"].apply(table)
-    elif is_indicator is not None and is_indicator.any():
-        steps["weigh"] = Scales.weights(table, is_indicator)
+    elif is_contrast is not None and is_contrast.any():
+        steps["weigh"] = Scales.weights(table, is_contrast)
         table = steps["weigh"].apply(table)
     if carries_gaps:
         # It hands its table to the analysis, which learns a tree from it.
         from ..placing.filling import learn_filling
 
-        found = learn_filling(table)
+        found = learn_filling(table, is_contrast)
         steps["impute"] = TreeMeans(*found.model, found.low, found.high)
         table = steps["impute"].apply(table)
     if preparation.pca is not None:
@@ -234,20 +234,21 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     only.
 
     **What categories weigh** is as in factor analysis of mixed data. A category of K levels becomes
-    K columns, named ``sex=f``, ``sex=m``: indicator k, less its mean p_k (the share of level k
-    among the known values of the training data), divided by √p_k. Its variance is at most 1 in
-    every direction, so that no axis has more of a category than of a number, and K − 1 in all,
-    where a standardised number has 1: in squared distances it counts as much as K − 1 numbers.
-    Beside five numbers these are 17 % with 2 levels, 44 % with 5 and 79 % with 20, and a category
-    of 20 that has nothing to do with the course can hide it. Join rare levels, use ``ordinal``
-    where they have an order, or leave it out. A category of two levels keeps samples as far apart
-    as the same column would, written as 0 and 1 and standardised. ``standardize`` does not scale
-    indicators again. Without it they are multiplied by the root mean square of the standard
-    deviations of all other columns (as log1p, rank_normalize and adjust leave them), so that a
-    category of two levels weighs as much as the average number in whatever unit. ``log1p`` leaves
-    all encoded columns alone, ``rank_normalize`` the indicators; ``adjust`` takes from them what
-    the covariates explain, and they keep the rest of their weight; ``pca`` treats all columns
-    alike.
+    K − 1 columns, ``sex=m`` of two levels, ``ward=B`` and ``ward=C`` of three: each level beside
+    those that are more frequent (weighted Helmert contrasts). Each has mean 0 and variance 1 over
+    the known values of the training data, and no two are correlated; samples are as far apart as by
+    indicators that are divided by the roots of their shares. The variance is 1 in every direction,
+    so that no axis has more of a category than of a number, and K − 1 in all, where a standardised
+    number has 1: in squared distances it counts as much as K − 1 numbers. Beside five numbers these
+    are 17 % with 2 levels, 44 % with 5 and 79 % with 20, and a category of 20 that has nothing to
+    do with the course can hide it. Join rare levels, use ``ordinal`` where they have an order, or
+    leave it out. A category of two levels is the same column, written as 0 and 1 (of the rarer
+    level) and standardised. ``standardize`` does not scale contrasts again. Without it they are
+    multiplied by the root mean square of the standard deviations of all other columns (as log1p,
+    rank_normalize and adjust leave them), so that a category of two levels weighs as much as the
+    average number in whatever unit. ``log1p`` leaves all encoded columns alone, ``rank_normalize``
+    the contrasts; ``adjust`` takes from them what the covariates explain, and they keep the rest of
+    their weight; ``pca`` treats all columns alike.
 
     Parameters
     ----------
@@ -280,13 +281,13 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         missing of a row by what the tree makes likely, given what is known of the row: after the
         other steps and before pca, in dense tables in memory, from at most 2,000 rows
         (`branchwise.placing.filling` has the steps). A row without any known value gets the mean
-        of the tree, and a warning; of two missing indicators of a category each gets its
-        conditional mean. With None they are an error that counts them by column. "drop" says
-        that whoever calls drops rows that lack a value, in the covariates, too
-        (`branchwise.preprocessing.complete_rows` marks the others); such a value is then an error
-        here. A missing category becomes neither of its levels but their mean, 0 in all of its
-        columns: that is neutral, while the most common level would be a guess that counts as
-        known. With "median" ordered categories, dates and ages get medians, as numbers do.
+        of the tree, and a warning; each contrast of a missing category gets its conditional mean.
+        With None they are an error that counts them by column. "drop" says that whoever calls drops
+        rows that lack a value, in the covariates, too (`branchwise.preprocessing.complete_rows`
+        marks the others); such a value is then an error here. With "median" a missing category
+        becomes neither of its levels but their mean, 0 in all of its columns: that is neutral,
+        while the most common level would be a guess that counts as known; ordered categories, dates
+        and ages get medians, as numbers do.
     rank_normalize : bool, default=False
         Give rank r among N the standard normal quantile of (r − 3/8)/(N + 1/4) (Blom), equal
         values their mean rank. New values are interpolated; beyond the training data they get the
@@ -328,7 +329,7 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ``rank_normalize.values`` and ``.scores`` (those of feature j from ``.offsets[j]`` on);
         ``adjust.levels``, ``.center`` (means of the encoded covariates), ``.coefficients``,
         ``.mean`` and ``.is_explained``; ``standardize.mean`` and ``.scale`` (0 for constants), or
-        ``weigh`` likewise if indicators are scaled without it; ``pca.mean``, ``.components`` and
+        ``weigh`` likewise if contrasts are scaled without it; ``pca.mean``, ``.components`` and
         ``.variance_ratio``.
     n_features_in_ : int
         Columns of X, before they are encoded.

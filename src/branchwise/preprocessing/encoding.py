@@ -1,14 +1,12 @@
 """Categories, ordered categories, dates and ages as columns of numbers.
 
-A category of K levels becomes K indicators, weighted as in factor analysis of mixed data: with
-p_k the share of level k among the known values of the training data,
-
-    x_k = (1[level is k] − p_k) / √p_k.
-
-Its variance is at most 1 in every direction and K − 1 in all, where a standardised number has 1: no
-axis has more of a category than of a number, but in squared distances it counts as much as K − 1
-numbers. One of two levels is a standardised number but for a rotation: distances between samples
-are those between 0 and 1 after standardising.
+A category of K levels becomes K − 1 orthonormal contrasts, each level against those that are more
+frequent. They keep samples as far apart as factor analysis of mixed data does. Every column has
+mean 0 and variance 1 over the known values of the training data, and no two are correlated: a
+category counts as K − 1 numbers in squared distances, and as K − 1 measurements in a model with a
+noise for each column. K indicators have the same distances, but depend on one another, and such a
+model would take one of them for a measurement of its own. Two levels become the column that 0 and 1
+do after standardising.
 """
 
 import warnings
@@ -129,7 +127,13 @@ def make_plan(
     ordered: dict[str, list[str]] = {}
     for pattern, levels in (ordinal or {}).items():
         for name in look_up(expand([pattern]), known, "ordinal")[0]:
-            ordered[name] = [as_level(level) for level in levels]
+            own = [as_level(level) for level in levels]
+            if ordered.setdefault(name, own) != own:
+                raise ValueError(
+                    f"{parameter('ordinal')} gives column {name!r} two orders, "
+                    f"{', '.join(map(repr, ordered[name]))} and {', '.join(map(repr, own))}, the "
+                    f"second by {pattern!r}; name it once."
+                )
     check_single(asked["ages"], known)
     plan = Plan(
         look_up(asked["categorical"], known, "categorical")[0],
@@ -167,7 +171,7 @@ def check_single(ends: Sequence[str], known: Sequence[str]) -> None:
 
 
 def check_plan(plan: Plan, known: Sequence[str]) -> None:
-    """No column is encoded in two ways, and no age is called as a column that is there."""
+    """No column is encoded in two ways, no age is called as a column that is there, or always 0."""
     ends = {name for pair in plan.ages.values() for name in pair}
     uses = {
         "categorical": {*plan.categorical},
@@ -181,6 +185,12 @@ def check_plan(plan: Plan, known: Sequence[str]) -> None:
             raise ValueError(
                 f"column {name!r} is named in {' and '.join(map(parameter, ways))}, but a column "
                 "is encoded in one way; leave it out of all but one."
+            )
+    for name, (start, end) in plan.ages.items():
+        if start == end:
+            raise ValueError(
+                f"{parameter('ages')} has {name!r} from {start!r} to {end!r}, the same column, "
+                "and an age is between two dates; name another one."
             )
     present = set(known)
     taken = [name for name in plan.ages if name in present]
@@ -262,7 +272,7 @@ def named_columns_of(X: Any) -> list[str]:
 
 
 class Encoding(NamedTuple):
-    """The columns of a table as numbers: indicators of categories, codes of ordered ones, days.
+    """The columns of a table as numbers: contrasts of categories, codes of ordered ones, days.
 
     Columns of the table keep their order; ages stand behind them. A missing cell is NaN in every
     column that is made of it.
@@ -295,12 +305,12 @@ class Encoding(NamedTuple):
     ... )
     >>> step = Encoding.fit(X, plan)
     >>> step.names
-    ['sex=f', 'sex=m', 'seen']
+    ['sex=m', 'seen']
     >>> step.apply(X).round(2)
-    array([[ 0.41, -0.58,  0.  ],
-           [-0.82,  1.15,  8.  ],
-           [ 0.41, -0.58,  0.  ],
-           [  nan,   nan,  8.  ]])
+    array([[-0.71,  0.  ],
+           [ 1.41,  8.  ],
+           [-0.71,  0.  ],
+           [  nan,  8.  ]])
     """
 
     columns: list[str]
@@ -410,18 +420,20 @@ class Encoding(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Of the encoded columns."""
+        """Of the encoded columns; of a category, each level beside those that are more frequent."""
         found: list[str] = []
+        shares = self._shares()
         for name, kind, of in zip(self.columns, self.kinds, self.levels, strict=True):
-            if kind == CATEGORY:
-                found += [f"{name}={level}" for level in of or ()]
+            if kind == CATEGORY and of is not None:
+                order = falling(shares[name])
+                found += [f"{name}={of[k]}" for k in (order[1:] if len(of) > 1 else order)]
             elif kind != END:
                 found.append(name)
         return [*found, *(name for name, _, _ in self.ages)]
 
     @property
-    def is_indicator(self) -> Bools:
-        """Which encoded columns are indicators of a level."""
+    def is_contrast(self) -> Bools:
+        """Which encoded columns are contrasts of a category."""
         return self._are(CATEGORY)
 
     @property
@@ -450,6 +462,13 @@ class Encoding(NamedTuple):
         sources = self.sources
         return np.array([j for j, s in enumerate(sources) if j == 0 or sources[j - 1] != s], int)
 
+    def _shares(self) -> dict[str, Floats]:
+        """Of the levels of each category."""
+        pairs = zip(self.columns, self.kinds, self.levels, strict=True)
+        sizes = {name: len(of or ()) for name, kind, of in pairs if kind == CATEGORY}
+        ends = np.cumsum([*sizes.values()])[:-1]
+        return dict(zip(sizes, np.split(self.shares, ends), strict=False))
+
     def _are(self, *wanted: str) -> Bools:
         found: list[bool] = []
         for kind, of in zip(self.kinds, self.levels, strict=True):
@@ -466,15 +485,13 @@ class Encoding(NamedTuple):
             numbers = self._numbers(X)
         problems.tell()
         out = np.empty((len(X), len(self.names)))
-        at = start = taken = 0
-        for j, (name, kind, of) in enumerate(
-            zip(self.columns, self.kinds, self.levels, strict=True)
-        ):
+        at = taken = 0
+        shares = self._shares()
+        for j, (name, kind) in enumerate(zip(self.columns, self.kinds, strict=True)):
             if kind == CATEGORY:
-                end = at + len(of or ())
-                shares = self.shares[start : start + end - at]
-                out[:, at:end] = indicators(codes[name], shares)
-                at, start = end, start + end - at
+                values = contrasts(codes[name], shares[name])
+                end = at + values.shape[1]
+                out[:, at:end], at = values, end
             elif kind != END:
                 if kind == NUMBER:
                     out[:, at], taken = numbers[:, taken], taken + 1
@@ -637,7 +654,7 @@ class Problems:
 
 def width_of(kind: str, levels: Sequence[str] | None) -> int:
     """How many columns a column of the table becomes."""
-    return len(levels or ()) if kind == CATEGORY else int(kind != END)
+    return max(1, len(levels or ()) - 1) if kind == CATEGORY else int(kind != END)
 
 
 DATE_REMEDY = (
@@ -646,22 +663,44 @@ DATE_REMEDY = (
 )
 
 
-def indicators(codes: Ints, shares: Floats) -> Floats:
-    """(1[k] − p_k)/√p_k for each level k; NaN in all of them where the level is missing.
+def falling(shares: Floats) -> Ints:
+    """Levels from the most frequent to the rarest; of equals the one that people have first.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from branchwise.preprocessing.encoding import indicators
-    >>> indicators(np.array([0, 1, -1]), np.array([0.25, 0.75])).round(3)
-    array([[ 1.5  , -0.866],
-           [-0.5  ,  0.289],
-           [   nan,    nan]])
+    >>> from branchwise.preprocessing.encoding import falling
+    >>> falling(np.array([0.25, 0.5, 0.25]))
+    array([1, 0, 2])
     """
-    is_level = codes[:, np.newaxis] == np.arange(len(shares))
-    values = (is_level - shares) / np.sqrt(shares)
-    values[codes < 0] = np.nan
-    return np.asarray(values)
+    return np.argsort(-shares, kind="stable")
+
+
+def contrasts(codes: Ints, shares: Floats) -> Floats:
+    """Each level beside those that are more frequent; NaN in all columns where it is missing.
+
+    With p_j the j-th largest share and S_j = p_1 + … + p_j, column j − 1 of a row is
+    √(S_{j−1}/(S_j·p_j)) at level j, −√(p_j/(S_{j−1}·S_j)) at the more frequent ones, and 0 at the
+    rarer ones: weighted Helmert contrasts. A rare level has a column of its own, which hardly
+    varies, and no other column is about it. A single level becomes a column of 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.encoding import contrasts
+    >>> contrasts(np.array([0, 1, -1]), np.array([0.2, 0.8]))
+    array([[ 2. ],
+           [-0.5],
+           [ nan]])
+    """
+    order, n_levels = falling(shares), len(shares)
+    p = shares[order]
+    up_to = np.cumsum(p)
+    of_level = np.zeros((n_levels, max(1, n_levels - 1)))
+    for j in range(1, n_levels):
+        of_level[order[j], j - 1] = np.sqrt(up_to[j - 1] / (up_to[j] * p[j]))
+        of_level[order[:j], j - 1] = -np.sqrt(p[j] / (up_to[j - 1] * up_to[j]))
+    return np.where(codes[:, np.newaxis] < 0, np.nan, of_level[codes])
 
 
 def first_date(days: Floats, name: str) -> str:

@@ -26,6 +26,10 @@ MANY_LEVELS = 10
 LEAST_NAMES = 20
 # So many levels are named in a message.
 N_LEVELS = 10
+# Truth values as formats have them: text files and Excel the words, Stata and SPSS the numbers.
+TRUTH = ({"False": "0", "True": "1"}, {"0": "False", "1": "True"})
+# Ways to write no and yes, in small letters; which one is meant by another only a person knows.
+NO_YES = (("0", "1"), ("false", "true"), ("no", "yes"), ("n", "y"))
 
 
 def levels_in(column: Any, name: str) -> list[str]:
@@ -144,9 +148,15 @@ def codes_in(column: Any, levels: Sequence[str]) -> tuple[Ints, dict[str, Ints]]
     >>> from branchwise.preprocessing.levels import codes_in
     >>> codes_in(["m", None, "x", "f"], ["f", "m"])
     (array([ 1, -1, -1,  0]), {'x': array([2])})
+    >>> codes_in([1, 0], ["False", "True"])[0]
+    array([1, 0])
     """
     cells, values = distinct(column)
     number = {as_level(level): k for k, level in enumerate(levels)}
+    for other in TRUTH:
+        if other.keys() == number.keys():
+            number |= {other[level]: k for level, k in number.items()}
+            break
     texts = [as_level(value) for value in values]
     # One more, for cells without a value.
     level_of = np.array([*(number.get(text, -1) for text in texts), -1], dtype=np.intp)
@@ -200,5 +210,24 @@ def check_levels(unknown: Sequence[UnknownLevels], n_rows: int, given_by: str) -
     raise ValueError(
         f"{len(rows):,} of {counted(n_rows, 'row')} {has} that {who}: "
         f"{listed(told, N_NAMED)}; mend these cells, empty them if the value is not known, leave "
-        f"the rows out, {more}."
+        f"the rows out, {more}.{''.join(map(yes_no_hint, unknown))}"
     )
+
+
+def yes_no_hint(unknown: UnknownLevels) -> str:
+    """What levels may mean that are another way to write yes and no; nothing of all others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from branchwise.preprocessing.levels import UnknownLevels, yes_no_hint
+    >>> yes_no_hint(UnknownLevels("er", {"1": np.array([4])}, ["no", "yes"]))
+    " Are 0 and 1 of 'er' no and yes? Write them so."
+    """
+    levels, others = ({level.casefold() for level in of} for of in (unknown.levels, unknown.others))
+    meant = [pair for pair in NO_YES if {*pair} == levels]
+    written = [pair for pair in NO_YES if others <= {*pair}]
+    if not meant or not written or len(unknown.levels) > 2:
+        return ""
+    no, yes = sorted(unknown.levels, key=lambda level: meant[0].index(level.casefold()))
+    return f" Are {' and '.join(written[0])} of {unknown.name!r} {no} and {yes}? Write them so."

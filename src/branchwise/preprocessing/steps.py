@@ -41,7 +41,7 @@ class Medians(NamedTuple):
     medians: Floats
 
     @classmethod
-    def fit(cls, X: Matrix, names: Any = None, is_indicator: Bools | None = None) -> "Medians":
+    def fit(cls, X: Matrix, names: Any = None, is_contrast: Bools | None = None) -> "Medians":
         """Medians of the known values; of a sparse matrix, with its zeros.
 
         Indicators, which are centred, get their mean 0.
@@ -49,7 +49,7 @@ class Medians(NamedTuple):
         check_some_known(X, names, setting("impute", "median"))
         check_finite(cls(np.zeros(X.shape[1])).apply(X), "X")
         medians = SimpleImputer(strategy="median").fit(X).statistics_.astype(np.float64)
-        return cls(medians if is_indicator is None else np.where(is_indicator, 0.0, medians))
+        return cls(medians if is_contrast is None else np.where(is_contrast, 0.0, medians))
 
     def apply(self, X: Matrix) -> Matrix:
         """X with its missing values filled in, in its own precision."""
@@ -173,10 +173,10 @@ class Scales(NamedTuple):
     is_centred: bool | None = None
 
     @classmethod
-    def fit(cls, X: Matrix, is_indicator: Bools | None = None) -> "Scales":
-        """Means and standard deviations of the known values; indicators stay as they are."""
+    def fit(cls, X: Matrix, is_contrast: Bools | None = None) -> "Scales":
+        """Means and standard deviations of the known values; contrasts stay as they are."""
         if not sparse.issparse(X) and np.isnan(X).any():
-            return cls.of_known(X).sparing(is_indicator)
+            return cls.of_known(X).sparing(is_contrast)
         low, high = extremes(X)
         unit = unit_of(low, high)
         if sparse.issparse(X):
@@ -186,7 +186,7 @@ class Scales(NamedTuple):
             parts = X / unit
             mean, variance = parts.mean(axis=0), parts.var(axis=0)
         scale = scale_of(low, high, unit, variance)
-        return cls(mean * unit, scale, is_centred=not sparse.issparse(X)).sparing(is_indicator)
+        return cls(mean * unit, scale, is_centred=not sparse.issparse(X)).sparing(is_contrast)
 
     @classmethod
     def of_known(cls, X: Floats) -> "Scales":
@@ -213,8 +213,8 @@ class Scales(NamedTuple):
         return self._replace(mean=mean, scale=scale)
 
     @classmethod
-    def weights(cls, X: Floats, is_indicator: Bools) -> "Scales":
-        """Only indicators change: times the root mean square of the others' deviations.
+    def weights(cls, X: Floats, is_contrast: Bools) -> "Scales":
+        """Only contrasts change: times the root mean square of the others' deviations.
 
         Examples
         --------
@@ -225,10 +225,10 @@ class Scales(NamedTuple):
         array([[-2.,  3.],
                [ 2.,  7.]])
         """
-        deviations = cls.fit(X[:, ~is_indicator]).scale if not is_indicator.all() else np.zeros(1)
+        deviations = cls.fit(X[:, ~is_contrast]).scale if not is_contrast.all() else np.zeros(1)
         size = deviations.max()
         unit = size * np.sqrt(np.mean((deviations / size) ** 2)) if size > 0 else 1.0
-        scale = np.where(is_indicator, 1.0 / unit, 1.0)
+        scale = np.where(is_contrast, 1.0 / unit, 1.0)
         return cls(np.zeros(len(scale)), scale, is_centred=False)
 
     def makes_dense(self, X: Matrix) -> bool:
@@ -370,7 +370,7 @@ class NormalScores(NamedTuple):
 
     Between two values of the table scores are interpolated; beyond it they are those of its ends.
     The values of feature j are ``values[offsets[j]:offsets[j + 1]]``; without any, it stays as it
-    is, as indicators do.
+    is, as contrasts do.
 
     Examples
     --------
@@ -386,9 +386,9 @@ class NormalScores(NamedTuple):
     offsets: Ints
 
     @classmethod
-    def fit(cls, X: Floats, is_indicator: Bools | None = None) -> "NormalScores":
+    def fit(cls, X: Floats, is_contrast: Bools | None = None) -> "NormalScores":
         """The table of each feature, from its known values."""
-        spared = np.zeros(X.shape[1], dtype=bool) if is_indicator is None else is_indicator
+        spared = np.zeros(X.shape[1], dtype=bool) if is_contrast is None else is_contrast
         none = np.empty(0), np.empty(0)
         tables = [
             none if spared[j] else knots(*blom_scores(column[~np.isnan(column)]))
@@ -618,6 +618,8 @@ def before_steps(
         table, values = steps["rank_normalize"], values.copy()
         for j in np.unique(columns):
             part, of = slice(table.offsets[j], table.offsets[j + 1]), columns == j
+            if part.start == part.stop:  # contrasts have no ranks
+                continue
             values[of] = np.interp(values[of], table.scores[part], table.values[part])
     if "log1p" in steps:
         is_number = steps["log1p"].is_number

@@ -17,7 +17,7 @@
 import { ID_NAME, UNNAMED, isMissing, isNoNumber, parseNumber, parseTable } from "./csv.js";
 import { FIRST_YEAR, LAST_YEAR, instant, isBeyond } from "./dates.js";
 import { listed, quoted } from "./messages.js";
-import { encodeCovariates, encodeRow, levelOf } from "./prepare.js";
+import { codeOf, encodeCovariates, encodeRow } from "./prepare.js";
 
 /**
  * The samples in a text, ready to be placed.
@@ -204,7 +204,7 @@ function readFeatures(cells, columns, features, encode, style, row) {
       return NaN;
     }
     if (levels) {
-      const level = levelOf(cell, levels);
+      const level = codeOf(cell, levels);
       if (level < 0) {
         strange.set(j, cell.trim());
       }
@@ -264,18 +264,38 @@ function strangeDates(samples, features, encode) {
   ];
 }
 
+/** Ways to write no and yes; which one is meant by another only a person knows. */
+const NO_YES = [
+  ["0", "1"],
+  ["false", "true"],
+  ["no", "yes"],
+  ["n", "y"],
+];
+
+/** What levels may mean that are another way to write yes and no; nothing of all others. */
+function yesNoHint(name, others, levels) {
+  const small = levels.map((level) => level.toLowerCase());
+  const meant = NO_YES.find((pair) => pair.every((word) => small.includes(word)));
+  const written = NO_YES.find((pair) => others.every((text) => pair.includes(text.toLowerCase())));
+  if (!meant || !written || levels.length > 2) return "";
+  const known = meant.map((word) => levels[small.indexOf(word)]);
+  return ` Are ${written.join(" and ")} of ${quoted(name)} ${known.join(" and ")}? Write them so.`;
+}
+
 /** Levels that the fit did not know, in a sentence: as branchwise.preprocessing.levels says it. */
 function strangeLevels(samples, encode) {
   const wrong = samples.filter(({ strange }) => strange.size > 0);
   if (wrong.length === 0) {
     return [];
   }
+  const hints = [];
   const told = encode.columns.flatMap((name, j) => {
     const mine = wrong.filter(({ strange }) => strange.has(j));
     if (mine.length === 0) {
       return [];
     }
     const others = [...new Set(mine.map(({ strange }) => strange.get(j)))];
+    hints.push(yesNoHint(name, others, encode.levels[j]));
     return [
       `${quoted(name)} has ${listed(others.map(quoted))} in ${rowsOf(mine.length)}, first in data ` +
         `row ${mine[0].row} (known: ${listed(encode.levels[j].map(quoted), 10)})`,
@@ -285,7 +305,7 @@ function strangeLevels(samples, encode) {
     `${wrong.length} of ${rowsOf(samples.length)} ` +
       `${wrong.length === 1 ? "has a level" : "have levels"} that the fit did not know: ` +
       `${listed(told)}; mend these cells, empty them if the value is not known, leave the rows ` +
-      "out, or fit again with samples of these levels.",
+      `out, or fit again with samples of these levels.${hints.join("")}`,
   ];
 }
 

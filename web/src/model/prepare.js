@@ -73,8 +73,11 @@ export function rawValue(model, value, j, covariates = []) {
 /** @type {Record<string, (step: Step, x: number, j: number, covariates: any[]) => number>} */
 const BACK = {
   log1p: ({ is_number: isNumber }, x, j) => (!isNumber || isNumber[j] ? Math.expm1(x) : x),
-  rank_normalize: ({ values, scores, offsets }, x, j) =>
-    interpolated(x, scores.subarray(...offsets.subarray(j, j + 2)), values.subarray(offsets[j])),
+  rank_normalize: ({ values, scores, offsets }, x, j) => {
+    const knots = scores.subarray(...offsets.subarray(j, j + 2));
+    // Contrasts have no ranks.
+    return knots.length > 0 ? interpolated(x, knots, values.subarray(offsets[j])) : x;
+  },
   adjust: (step, x, j, covariates) => {
     const n = step.mean.length;
     const z = encodeCovariates(step, covariates);
@@ -151,7 +154,7 @@ function normalScores({ values, scores, offsets }, x) {
   return x.map((value, j) => {
     const [first, last] = [offsets[j], offsets[j + 1] - 1];
     if (Number.isNaN(value) || first > last) {
-      return value; // a gap, or an indicator
+      return value; // a gap, or a contrast
     }
     if (first === last) {
       return scores[first];
@@ -263,10 +266,9 @@ export function encodeRow({ columns, kinds, levels, shares, firsts, ages }, valu
   let taken = 0;
   const encoded = values.flatMap((value, j) => {
     if (kinds[j] === "category") {
-      const part = Array.from(shares.slice(taken, taken + levels[j].length));
-      taken += part.length;
-      const isMissing = Number.isNaN(value);
-      return part.map((p, k) => (isMissing ? NaN : ((k === value ? 1 : 0) - p) / Math.sqrt(p)));
+      const own = Array.from(shares.slice(taken, taken + levels[j].length));
+      taken += own.length;
+      return contrasts(value, own);
     }
     if (kinds[j] === "date") {
       return [(value - firsts[j]) / MICROSECONDS];
@@ -276,6 +278,27 @@ export function encodeRow({ columns, kinds, levels, shares, firsts, ages }, valu
   const at = (name) => values[columns.indexOf(name)];
   const years = ages.map(([, start, end]) => (at(end) - at(start)) / MICROSECONDS / DAYS_OF_A_YEAR);
   return Float64Array.from([...encoded, ...years]);
+}
+
+/**
+ * Each level beside those that are more frequent: the twin of encoding.contrasts.
+ *
+ * @param {number} level  NaN if it is missing.
+ * @param {number[]} shares
+ */
+function contrasts(level, shares) {
+  if (Number.isNaN(level)) return Array(Math.max(1, shares.length - 1)).fill(NaN);
+  if (shares.length === 1) return [0];
+  // Sorting keeps the order of equals, as in Python.
+  const order = [...shares.keys()].sort((a, b) => shares[b] - shares[a]);
+  const place = order.indexOf(level);
+  let before = shares[order[0]];
+  return order.slice(1).map((k, i) => {
+    const [p, above, j] = [shares[k], before, i + 1];
+    before += p;
+    if (place > j) return 0;
+    return place === j ? Math.sqrt(above / (before * p)) : -Math.sqrt(p / (above * before));
+  });
 }
 
 const WHOLE = /^[+-]?(0|[1-9]\d*)(\.0*)?$/;
@@ -290,6 +313,27 @@ const TRUTH = /^(true|TRUE|false|FALSE)$/;
  */
 export function levelOf(text, levels) {
   return levels.map(asLevel).lastIndexOf(asLevel(text));
+}
+
+/** Truth values as formats have them: text files and Excel the words, Stata and SPSS the numbers. */
+const TRUTHS = [
+  ["False", "True"],
+  ["0", "1"],
+];
+
+/**
+ * The number of a level of a feature, or −1; where truth values are the levels, in either way to
+ * write them: the twin of branchwise.preprocessing.levels.codes_in.
+ *
+ * @param {string} text
+ * @param {string[]} levels
+ */
+export function codeOf(text, levels) {
+  const found = levelOf(text, levels);
+  const known = TRUTHS.findIndex((pair) => pair.every((level) => levels.includes(level)));
+  if (found >= 0 || known < 0 || levels.length > 2) return found;
+  const which = TRUTHS[1 - known].indexOf(asLevel(text));
+  return which < 0 ? -1 : levels.indexOf(TRUTHS[known][which]);
 }
 
 /**

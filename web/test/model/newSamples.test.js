@@ -115,14 +115,40 @@ const ENCODED = modelOf({
 
 test("levels and dates are read as text, and encoded", () => {
   const text = "id,crp,bmi\na,1970-01-03, 1.0 \nb,01.01.1970,high\n";
-  const root = Math.sqrt(0.5);
   const read = readSamples(text, ENCODED);
   assert.deepEqual(rowsOf(read), [
-    [0.5 / root, -0.5 / root, 2],
-    [-0.5 / root, 0.5 / root, 0],
+    [-1, 2],
+    [1, 0],
   ]);
   const imputed = { ...ENCODED, steps: [...ENCODED.steps, { name: "impute" }] };
-  assert.deepEqual(rowsOf(readSamples("id,crp,bmi\nP1,,NA", imputed)), [[NaN, NaN, NaN]]);
+  assert.deepEqual(rowsOf(readSamples("id,crp,bmi\nP1,,NA", imputed)), [[NaN, NaN]]);
+});
+
+/** The same with other levels of bmi. */
+function ofLevels(...levels) {
+  const [encode] = ENCODED.steps;
+  return { ...ENCODED, steps: [{ ...encode, levels: [levels, null] }] };
+}
+
+test("truth values are read in either way to write them", () => {
+  const read = (text, ...levels) =>
+    rowsOf(readSamples(`bmi,crp\n${text},1970-01-01\n`, ofLevels(...levels)))[0][0];
+  assert.deepEqual(
+    ["0", "1.0", "true", "FALSE"].map((text) => read(text, "False", "True")),
+    [-1, 1, 1, -1],
+  );
+  assert.deepEqual(
+    ["False", "TRUE", "1"].map((text) => read(text, "0", "1")),
+    [-1, 1, 1],
+  );
+  for (const levels of [
+    ["no", "yes"],
+    ["False", "True", "maybe"],
+    ["0", "1", "2"],
+  ]) {
+    const text = levels[0] === "0" ? "True" : "1";
+    assert.throws(() => read(text, ...levels), /that the fit did not know/);
+  }
 });
 
 test("an age is one feature, of two dates", () => {
@@ -167,6 +193,11 @@ const WRONG = {
     "2 of 3 rows have levels that the fit did not know: 'bmi' has 'low', '2' in 2 rows, first in " +
       "data row 1 (known: '1', 'high'); mend these cells, empty them if the value is not known, " +
       "leave the rows out, or fit again with samples of these levels.",
+  ],
+  "another way to write yes and no": [
+    "bmi,crp\n0,1970-01-01\n1,1970-01-01",
+    ofLevels("Yes", "No"),
+    "of these levels. Are 0 and 1 of 'bmi' No and Yes? Write them so.",
   ],
   "what is not a date": [
     "bmi,crp\n1,1970-01-01\n1,soon\n1,never",

@@ -129,6 +129,8 @@ test("a prepared value goes back to the units of the table", () => {
   assert.equal(rawValue({ steps: [TABLE] }, 1, 1), 4);
   assert.equal(rawValue({ steps: [TABLE] }, -9, 1), 3);
   assert.equal(rawValue({ steps: [SCALES] }, 8, 0), 5);
+  const spared = { ...TABLE, offsets: Int32Array.of(0, 4, 4) };
+  assert.equal(rawValue({ steps: [spared] }, 7, 1), 7);
 });
 
 const ENCODE = {
@@ -142,18 +144,38 @@ const ENCODE = {
   ages: [["age", "born", "seen"]],
 };
 
-test("categories become weighted indicators, dates days, and ages years", () => {
+test("categories become contrasts, dates days, and ages years", () => {
   const year = 365.25 * 86400e6;
   const found = Array.from(encodeRow(ENCODE, [7, 0, 1, 0, 2 * year]));
-  assert.deepEqual(found, [7, 0.75 / 0.5, -0.75 / Math.sqrt(0.75), 1, 2 * 365.25 - 1, 2]);
+  assert.deepEqual(found, [7, Math.sqrt(0.75 / 0.25), 1, 2 * 365.25 - 1, 2]);
+});
+
+test("levels are set against more frequent ones, equals in their own order", () => {
+  const step = {
+    ...ENCODE,
+    columns: ["ward"],
+    kinds: ["category"],
+    levels: [[..."abc"]],
+    ages: [],
+  };
+  const row = (shares, level) =>
+    Array.from(encodeRow({ ...step, shares: Float64Array.from(shares) }, [level]));
+  const [half, third] = [Math.sqrt(0.25 / (0.5 * 0.75)), Math.sqrt(0.25 / (0.75 * 1))];
+  assert.deepEqual(row([0.25, 0.5, 0.25], 1), [-half, -third]);
+  assert.deepEqual(row([0.25, 0.5, 0.25], 0), [Math.sqrt(0.5 / (0.75 * 0.25)), -third]);
+  assert.deepEqual(row([0.25, 0.5, 0.25], 2), [0, Math.sqrt(0.75 / (1 * 0.25))]);
+  assert.deepEqual(row([0.25, 0.5, 0.25], NaN), [NaN, NaN]);
+  const single = { ...step, levels: [["a"]], shares: numbers(1) };
+  assert.deepEqual(Array.from(encodeRow(single, [0])), [0]);
+  assert.deepEqual(Array.from(encodeRow(single, [NaN])), [NaN]);
 });
 
 test("what is missing is missing in all columns that are made of it", () => {
   const found = Array.from(encodeRow(ENCODE, [7, NaN, NaN, NaN, 86400e6]));
-  assert.deepEqual(found, [7, NaN, NaN, NaN, 0, NaN]);
+  assert.deepEqual(found, [7, NaN, NaN, 0, NaN]);
 });
 
-test("other steps leave an encoded row its gaps, and indicators as they are", () => {
+test("other steps leave an encoded row its gaps, and contrasts as they are", () => {
   const log1p = { name: "log1p", is_number: Uint8Array.of(1, 0) };
   assert.deepEqual(after([{ name: "encode" }, log1p], [0, -3]), [0, -3]);
   const ranks = {
