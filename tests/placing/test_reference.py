@@ -413,6 +413,14 @@ def test_rare_values_do_not_make_rows_far():
     assert np.mean(named) < 0.15
 
 
+def test_levels_as_frequent_as_others_may_change_places_without_some_rows(table):
+    """Without a fifth of the rows another level is the most frequent one."""
+    rows = table[:60].assign(sex=["f", "m"] * 30, site=["a", "b", "c"] * 20)
+    made = fit_pipeline(rows, preparation=Preparation(categorical=["sex", "site"]))
+    assert len(made.reference.rows) == 60
+    assert made.place(rows)["p"].notna().all()
+
+
 def test_variety_is_counted_from_the_most_frequent_value():
     rng = np.random.default_rng(0)
     X = rng.integers(-2, 3, size=(40, 30)) * (rng.random((40, 30)) < np.linspace(0, 0.5, 30))

@@ -51,7 +51,6 @@ class Fold(NamedTuple):
     steps: Steps
     n_samples: int  # that the trajectory was learned from
     varies: Bools  # encoded columns that have a say in how far a row is
-    names: list[str]  # of these, where columns are encoded
 
 
 class Scores(NamedTuple):
@@ -185,9 +184,8 @@ def scores_of(
     if effective_n_jobs(n_jobs) > 1:
         model.set_params(n_jobs=1)
     again = None if preparation is None else clone(preparation)
-    names = [] if preparation is None else encoded_names(preparation)
     some = take(X, rows), take(covariates, rows)
-    fold = Fold(*some, again, model, steps, n_rows(X), varies, names)
+    fold = Fold(*some, again, model, steps, n_rows(X), varies)
     order = np.random.default_rng(SEED).permutation(len(rows))
     parts = np.array_split(order, min(N_FOLDS, len(rows)))
     found = Parallel(n_jobs=n_jobs, return_as="generator")(
@@ -275,17 +273,13 @@ def _scored(fold: Fold, out: Ints) -> Scores | str:
 
 
 def those_that_vary(fold: Fold, preparation: Preparation | None) -> Bools:
-    """Which columns have a say; without some rows, there may be fewer levels."""
-    names = [] if preparation is None else encoded_names(preparation)
-    if names == fold.names:
+    """Which columns have a say, in all rows; categories have others where other rows are learned.
+
+    Without some rows there may be fewer levels, or another one is the most frequent.
+    """
+    if preparation is None or "encode" not in preparation.steps_:
         return fold.varies
-    varies = dict(zip(fold.names, fold.varies, strict=True))
-    return np.array([varies[name] for name in names])
-
-
-def encoded_names(preparation: Preparation) -> list[str]:
-    """The names of encoded columns; none where nothing is encoded."""
-    return list(preparation.steps_["encode"].names) if "encode" in preparation.steps_ else []
+    return has_variety(numbers_in(encoded(preparation, fold.X)))
 
 
 def learned_again(fold: Fold, rows: Ints) -> tuple[View, Any, Preparation | None]:
