@@ -221,9 +221,9 @@ def columns_of(names: Sequence[str], preparation: Preparation | None = None) -> 
     >>> import pandas as pd
     >>> from branchwise import Preparation
     >>> from branchwise.placing.placer import columns_of
-    >>> X = pd.DataFrame({"sex": ["f", "m"], "crp": [1.0, 3.0]})
-    >>> columns_of(["sex", "crp"], Preparation(categorical=["sex"]).fit(X)).names
-    ['sex', 'sex', 'crp']
+    >>> X = pd.DataFrame({"ward": ["A", "B", "C"], "crp": [1.0, 3.0, 2.0]})
+    >>> columns_of(["ward", "crp"], Preparation(categorical=["ward"]).fit(X)).names
+    ['ward', 'ward', 'crp']
     """
     step = None if preparation is None else preparation.steps_.get("encode")
     if step is None:

@@ -369,11 +369,11 @@ class Preparation(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ...     standardize=True,
     ... ).set_output(transform="pandas")
     >>> preparation.fit_transform(visits).round(2)
-       sex=f  sex=m  grade   age
-    0   0.71  -0.71  -0.90  0.70
-    1  -0.71   0.71   1.51 -0.51
-    2  -0.71   0.71   0.30  1.18
-    3   0.71  -0.71  -0.90 -1.36
+       sex=m  grade   age
+    0   -1.0  -0.90  0.70
+    1    1.0   1.51 -0.51
+    2    1.0   0.30  1.18
+    3   -1.0  -0.90 -1.36
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
