@@ -39,6 +39,8 @@ TOL, N_STRETCHES = 1e-3, 60
 # The part of the rows held out of which nothing is told, and the least that is: a residual, and how
 # far a value lies beyond the range of its column, as a part of it.
 USUAL, LEAST_TOLD, LEAST_ROOM = 0.95, 3.0, 0.1
+# Rows from which on a p of 0.05 is possible: 1/(1 + 19).
+LEAST_ROWS = 19
 
 
 class Fold(NamedTuple):
@@ -199,7 +201,8 @@ def scores_of(
             for column, values in zip(scores, done, strict=True):
                 column[np.sort(part)] = values
         on_fold()
-    if failed:
+    # Of fewer rows no p is 0.05 or less, and nobody misses it.
+    if failed and len(rows) >= LEAST_ROWS:
         warnings.warn(failure_message(failed, len(rows)), stacklevel=4)
     return scores
 
