@@ -285,6 +285,16 @@ def test_a_code_across_two_pieces_of_a_file_is_seen():
 # Units
 
 
+def test_units_are_told_also_where_no_other_column_is_left(tmp_path):
+    path = tmp_path / "bmi.csv"
+    path.write_text("id,bmi\n1,26.1 kg/m2\n2,27 kg/m2\n3,22 kg/m2\n")
+    with (
+        pytest.warns(UserWarning, match=r"'bmi'.*kg/m2"),
+        pytest.raises(InputError, match=r"no numeric column .* its one column is an annotation or"),
+    ):
+        read_table(path)
+
+
 @pytest.mark.parametrize(
     "cells",
     [

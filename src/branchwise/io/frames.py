@@ -157,14 +157,19 @@ def sort_columns(
     same = unvarying(frame[[name for name in found if name in frame]]) if odd else []
     raise_unreadable(odd, others, source, gaps, len(frame), same)
     check_features(found, selection.features or (), source)
-    if not found and not selection.annotate:
-        raise InputError(
-            f"{source} has no numeric column to learn from: its {len(annotations)} columns are "
-            "annotations or excluded; write measurements as plain numbers, separate them by "
-            "commas, semicolons or tabs, or exclude fewer."
-        )
     warn_of_units(units, source)
     warn_of_words(columns, source)
+    if not found and not selection.annotate:
+        others = (
+            "its one column is an annotation"
+            if len(annotations) == 1
+            else f"its {len(annotations):,} columns are annotations"
+        )
+        raise InputError(
+            f"{source} has no numeric column to learn from: {others} or excluded; write "
+            "measurements as plain numbers, separate them by commas, semicolons or tabs, or "
+            "exclude fewer."
+        )
     is_named = {*selection.exclude, *selection.annotate}
     if id is None and not is_named.intersection(names[:1]):
         warn_of_first(frame, names, source, is_fit=selection.features is None)
