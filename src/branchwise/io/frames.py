@@ -160,19 +160,18 @@ def sort_columns(
     warn_of_units(units, source)
     warn_of_words(columns, source)
     if not found and not selection.annotate:
-        others = (
+        left = (
             "its one column is an annotation"
             if len(annotations) == 1
             else f"its {len(annotations):,} columns are annotations"
         )
         raise InputError(
-            f"{source} has no numeric column to learn from: {others} or excluded; write "
+            f"{source} has no numeric column to learn from: {left} or excluded; write "
             "measurements as plain numbers, separate them by commas, semicolons or tabs, or "
             "exclude fewer."
         )
-    is_named = {*selection.exclude, *selection.annotate}
-    if id is None and not is_named.intersection(names[:1]):
-        warn_of_first(frame, names, source, is_fit=selection.features is None)
+    if id is None:
+        warn_of_first(frame, names, source, selection)
     kept = {name: numbers for name, numbers in converted.items() if name in left_out}
     words = frame[[name for name in annotations if name not in kept]]
     dates, notes, orders = dates_among(words, date_order)
@@ -200,8 +199,12 @@ def warn_of_words(columns: Sequence[Column], source: str) -> None:
     warn_of_stored([each.name for each in looked if each.looked.is_stored], source)
 
 
-def warn_of_first(frame: Any, names: Sequence[str], source: str, *, is_fit: bool) -> None:
-    """Say why the first column does not name the samples, if it is called like that."""
-    first = frame[[name for name in names[:1] if name in frame]]
+def warn_of_first(frame: Any, names: Sequence[str], source: str, selection: Selection) -> None:
+    """Say why the first column does not name the samples, if it is called like that.
+
+    Of one that options name as something else nothing is said.
+    """
+    is_named = {*selection.exclude, *selection.annotate}
+    first = frame[[name for name in names[:1] if name in frame and name not in is_named]]
     if has_names_first(first):
-        warn_of_repeats(first[names[0]], source, is_fit=is_fit)
+        warn_of_repeats(first[names[0]], source, is_fit=selection.features is None)

@@ -208,8 +208,8 @@ def judge(
     odd, same = [main_part(each) for each in odd], unvarying(frame) if odd else []
     remedies = remedies_of(odd, fine if has_names else None, same)
     warn_of_words(columns, source)
-    if id is None and not {*known.exclude, *known.annotate}.intersection(names[:1]):
-        warn_of_first(frame, names, source, is_fit=True)
+    if id is None:
+        warn_of_first(frame, names, source, known)
     verdicts = [
         Verdict(ID, judge_id(frame[each.name], each.name, source))
         if each.fate == ID
